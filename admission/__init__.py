@@ -1,0 +1,1 @@
+"""The admission controller: sets the resources of pods as they are created."""

@@ -1,0 +1,1 @@
+"""The part of the admission controller that serves, registers and renews certificates."""

@@ -1,0 +1,97 @@
+"""The exception tree.
+
+EvenkeelError                    everything this product raises on purpose
+├── ConfigurationError           flags, environment, files: the process does not start
+├── InvalidObjectError           one object of the cluster cannot be used; others go on
+├── InvalidQuantityError         text that is no Kubernetes quantity (also a ValueError)
+├── CheckpointError              a stored histogram that cannot be loaded
+└── ApiError                     the API server
+    ├── ApiUnreachableError      no answer: network, TLS, time-out
+    └── ApiRefusedError          an answer that says no, with its Status
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autoscaling.objectref import ObjectRef
+
+
+class EvenkeelError(Exception):
+    """Base of every error this product raises on purpose."""
+
+
+class ConfigurationError(EvenkeelError):
+    """A flag, environment variable or file that keeps a process from starting."""
+
+
+class InvalidObjectError(EvenkeelError):
+    """An object of the cluster that cannot be used as it is.
+
+    Args:
+        ref: The object.
+        problem: What is wrong with it, naming field and value.
+        remedy: What its owner can do about it.
+    """
+
+    def __init__(self, ref: ObjectRef, problem: str, *, remedy: str) -> None:
+        super().__init__(f"{ref}: {problem}; {remedy}")
+        self.ref = ref
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InvalidQuantityError(EvenkeelError, ValueError):
+    """Text that is no Kubernetes quantity."""
+
+
+class CheckpointError(EvenkeelError):
+    """A stored histogram that cannot be loaded."""
+
+
+class ApiError(EvenkeelError):
+    """The API server did not do what was asked."""
+
+
+class ApiUnreachableError(ApiError):
+    """No usable answer came: network, TLS or time-out."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCause:
+    """One cause of a refused request, from ``Status.details.causes``."""
+
+    reason: str
+    field: str
+    message: str
+
+
+class ApiRefusedError(ApiError):
+    """The API server answered, and said no.
+
+    Args:
+        request: Verb and path, for the message.
+        code: HTTP status code.
+        reason: ``Status.reason`` such as ``Conflict``; empty when the body was no Status.
+        message: ``Status.message``.
+        causes: ``Status.details.causes``.
+        retry_after_seconds: From the header or the Status, else None.
+    """
+
+    def __init__(
+        self,
+        request: str,
+        code: int,
+        *,
+        reason: str = "",
+        message: str = "",
+        causes: tuple[StatusCause, ...] = (),
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(f"{request}: {code} {reason}: {message}")
+        self.request = request
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.causes = causes
+        self.retry_after_seconds = retry_after_seconds

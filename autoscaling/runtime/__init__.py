@@ -1,0 +1,1 @@
+"""What every process needs around its work: flags, logs, metrics, signals, periodic jobs."""

@@ -1,0 +1,1 @@
+"""Objects as they travel: JSON in, snapshots out, and back."""

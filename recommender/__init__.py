@@ -1,0 +1,1 @@
+"""The recommender: usage samples to decaying histograms to recommendations."""

@@ -1,0 +1,1 @@
+"""The part of the recommender that reads the cluster and writes to it."""

@@ -1,0 +1,1 @@
+"""The updater: brings running pods to their recommendation, in place where possible."""
