@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from autoscaling.objectref import ObjectRef
-from autoscaling.resources import ContainerResources, ResourceList
+from autoscaling.resources import NO_RESOURCES, ContainerResources, ResourceList
 
 
 class PodPhase(Enum):
@@ -88,7 +88,7 @@ class Container:
     """
 
     name: str
-    resources: ContainerResources = ContainerResources()
+    resources: ContainerResources = NO_RESOURCES
     resize_policy: tuple[ResizePolicy, ...] = ()
     is_sidecar: bool = False
 

@@ -50,3 +50,7 @@ class ContainerResources:
     def limit(self, name: str) -> Quantity:
         """Return the limit for one resource, zero where there is none."""
         return amount(self.limits, name)
+
+
+NO_RESOURCES = ContainerResources()
+"""Neither requests nor limits."""

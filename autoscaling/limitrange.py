@@ -1,0 +1,95 @@
+"""LimitRange objects of a namespace, merged into one maximum, minimum and default for each type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from autoscaling.objectref import ObjectRef
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CONTROLLED, ResourceList
+
+
+class LimitType(Enum):
+    """What an item of a LimitRange bounds; other types do not matter here."""
+
+    CONTAINER = "Container"
+    POD = "Pod"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRangeItem:
+    """One item of a LimitRange, or several merged; None stands for an absent map.
+
+    Args:
+        maximum: Largest limit.
+        minimum: Smallest request and limit.
+        default: Limit of a container that states none.
+    """
+
+    type: LimitType
+    maximum: ResourceList | None = None
+    minimum: ResourceList | None = None
+    default: ResourceList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRange:
+    """A LimitRange object."""
+
+    namespace: str
+    name: str
+    items: tuple[LimitRangeItem, ...] = ()
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object's kind, namespace and name."""
+        return ObjectRef("LimitRange", self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceLimits:
+    """What the LimitRanges of one namespace amount to; None where nothing bounds that type."""
+
+    container: LimitRangeItem | None = None
+    pod: LimitRangeItem | None = None
+
+
+NO_LIMITS = NamespaceLimits()
+
+
+def merge(limit_ranges: Iterable[LimitRange]) -> NamespaceLimits:
+    """Merge all LimitRanges of one namespace: lowest maximum, highest minimum, last default (spec: limits:2)."""
+    items = [item for limit_range in limit_ranges for item in limit_range.items]
+    return NamespaceLimits(
+        container=_merge_items([i for i in items if i.type is LimitType.CONTAINER]),
+        pod=_merge_items([i for i in items if i.type is LimitType.POD]),
+    )
+
+
+def _merge_items(items: list[LimitRangeItem]) -> LimitRangeItem | None:
+    """Merge the items of one type; None where no item has a maximum, minimum or default."""
+    useful = [i for i in items if any(m is not None for m in (i.maximum, i.minimum, i.default))]
+    if not useful:
+        return None
+    defaults = [i.default for i in useful if i.default is not None]
+    return LimitRangeItem(
+        useful[0].type,
+        maximum=_extreme([i.maximum for i in useful if i.maximum is not None], highest=False),
+        minimum=_extreme([i.minimum for i in useful if i.minimum is not None], highest=True),
+        default=defaults[-1] if defaults else None,
+    )
+
+
+def _extreme(lists: list[ResourceList], *, highest: bool) -> ResourceList | None:
+    """Return the highest or the lowest amount of cpu and memory over several lists, None for no list."""
+    if not lists:
+        return None
+    pick = max if highest else min
+    merged: dict[str, Quantity] = dict(lists[0])
+    for name in CONTROLLED:
+        stated = [entries[name] for entries in lists if name in entries]
+        if stated:
+            merged[name] = pick(stated)
+    return merged
