@@ -1,0 +1,1 @@
+"""The custom resources of both API groups, as the definitions an API server takes."""
