@@ -1,0 +1,43 @@
+"""A frozen snapshot of one object of a well-known controller kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from autoscaling.matching import Selector
+from autoscaling.objectref import ObjectRef
+from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
+from autoscaling.pod import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job or CronJob.
+
+    Args:
+        selector: Of its pods; a CronJob's is made of the labels of its pod template.
+        owners: Its owner references.
+        replicas: ``spec.replicas``, None where the object does not say or the kind has none.
+        desired_scheduled: ``status.desiredNumberScheduled`` of a DaemonSet, else 0.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    selector: Selector
+    api_version: str = ""
+    uid: str = ""
+    owners: tuple[Owner, ...] = ()
+    replicas: int | None = None
+    desired_scheduled: int = 0
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object's kind, namespace and name."""
+        return ObjectRef(self.kind, self.namespace, self.name)
+
+
+def controllers_of(workloads: Iterable[Workload], scales: Mapping[ControllerKey, ScaleAnswer]) -> Controllers:
+    """Return the owner map of cached workloads together with the scale answers read so far."""
+    return Controllers({(w.namespace, w.kind, w.name): w.owners for w in workloads}, scales)
