@@ -1,0 +1,68 @@
+"""Resource amounts: whole millicores of CPU, whole bytes of memory, and the one rule that turns a float into them.
+
+Spec: recommender 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.quantity import Format, Quantity
+from autoscaling.resources import CPU
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_AMOUNT: Final = 10**14
+"""Largest amount of any resource, in millicores or bytes."""
+
+MILLICORES_PER_CORE: Final = 1000.0
+_NOT_A_NUMBER: Final = -(2**63)
+
+
+def truncated(values: Floats) -> Integers:
+    """Turn floats into amounts: towards zero, within 0 and 10**14; no number becomes the smallest int64.
+
+    Args:
+        values: float64[...], millicores or bytes.
+
+    Returns:
+        int64[...] of the same shape and unit. Empty in, empty out.
+    """
+    missing = np.isnan(values)
+    amounts = np.clip(np.where(missing, 0.0, values), 0.0, float(MAX_AMOUNT)).astype(np.int64)
+    amounts[missing] = _NOT_A_NUMBER
+    return amounts
+
+
+def scaled(amounts: Integers, factor: Floats | float) -> Integers:
+    """Return ``trunc(amount * factor)`` of every element, bounded as amounts are.
+
+    Args:
+        amounts: int64[...], millicores or bytes.
+        factor: A number, or float64[...] of a shape that fits; infinity and no number are allowed.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return truncated(amounts.astype(np.float64) * factor)
+
+
+def as_quantity(amount: int, resource: str) -> Quantity:
+    """Return an amount as the quantity it is written as: CPU decimal in thousandths, memory binary in bytes.
+
+    Args:
+        amount: Millicores for ``cpu``, bytes for any other resource.
+        resource: Name of the resource.
+    """
+    if resource == CPU:
+        return Quantity.of_milli(amount)
+    return Quantity.of_units(amount, Format.BINARY_SI)
+
+
+def from_quantity(quantity: Quantity | None, resource: str) -> int:
+    """Return a quantity as an amount, rounded up; 0 where there is none."""
+    if quantity is None:
+        return 0
+    return quantity.milli_value() if resource == CPU else quantity.value()

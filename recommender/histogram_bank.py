@@ -1,0 +1,308 @@
+"""All histograms of one resource as one array: add, subtract, decay, merge, percentile.
+
+One row is one histogram. Every operation works on many rows at once and leaves in each row, bit for bit, what the same
+operations one after the other would have left.
+
+A row's ``lowest`` and ``highest`` bucket are those that hold at least epsilon. Lighter buckets count in the row's total
+but lie outside this range: they are neither walked by a percentile nor scaled nor merged.
+
+Spec: recommender 1.2, 1.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.buckets import BucketScheme
+from recommender.floats import exp2_each
+from recommender.instants import NEVER, elapsed, nanoseconds, rounded
+from recommender.rows import doubled, grown, ranks
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_MAX_AGE_IN_HALF_LIVES = 100
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChanges:
+    """Weights to add to or take from histograms, in this order.
+
+    Args:
+        rows: int64[n], histogram of each change; a row may occur more than once.
+        buckets: int64[n].
+        weights: float64[n], at least 0, before decay.
+        instants: int64[n], nanoseconds since the Unix epoch.
+        taken: bool[n], whether the weight is taken away; None where all are added.
+    """
+
+    rows: Integers
+    buckets: Integers
+    weights: Floats
+    instants: Integers
+    taken: Flags | None = None
+
+    def select(self, chosen: Flags) -> WeightChanges:
+        """Return the chosen changes, in order."""
+        taken = None if self.taken is None else self.taken[chosen]
+        return WeightChanges(
+            self.rows[chosen], self.buckets[chosen], self.weights[chosen], self.instants[chosen], taken
+        )
+
+
+class HistogramBank:
+    """Decaying histograms of one resource; mutable and owned by one task.
+
+    Attributes:
+        scheme: The buckets.
+        half_life: Nanoseconds in which a weight halves.
+        weights: float64[rows, buckets].
+        totals: float64[rows].
+        lowest: int64[rows], first bucket with at least epsilon; the last bucket where there is none.
+        highest: int64[rows], last bucket with at least epsilon; 0 where there is none.
+        references: int64[rows], nanoseconds since the epoch at which a weight counts as it is.
+        has_reference: bool[rows], false until a row sees its first instant.
+
+    Raises:
+        ValueError: The half life is not positive.
+    """
+
+    def __init__(self, scheme: BucketScheme, half_life: timedelta, capacity: int = 64) -> None:
+        self.scheme = scheme
+        self.half_life = nanoseconds(half_life)
+        if self.half_life <= 0:
+            raise ValueError(f"half life {half_life}: must be longer than nothing")
+        self.weights: Floats = np.zeros((capacity, scheme.count))
+        self.totals: Floats = np.zeros(capacity)
+        self.lowest: Integers = np.full(capacity, scheme.count - 1, dtype=np.int64)
+        self.highest: Integers = np.zeros(capacity, dtype=np.int64)
+        self.references: Integers = np.zeros(capacity, dtype=np.int64)
+        self.has_reference: Flags = np.zeros(capacity, dtype=np.bool_)
+
+    def reserve(self, rows: int) -> None:
+        """Make row numbers below ``rows`` usable, growing by doubling."""
+        if rows <= len(self.totals):
+            return
+        capacity = doubled(len(self.totals), rows)
+        self.weights = grown(self.weights, capacity, 0)
+        self.totals = grown(self.totals, capacity, 0)
+        self.lowest = grown(self.lowest, capacity, self.scheme.count - 1)
+        self.highest = grown(self.highest, capacity, 0)
+        self.references = grown(self.references, capacity, 0)
+        self.has_reference = grown(self.has_reference, capacity, 0)
+
+    def clear(self, rows: Integers) -> None:
+        """Make rows empty and forget their reference time."""
+        self.weights[rows] = 0.0
+        self.totals[rows] = 0.0
+        self.lowest[rows] = self.scheme.count - 1
+        self.highest[rows] = 0
+        self.references[rows] = 0
+        self.has_reference[rows] = False
+
+    def fill(self, rows: Integers, totals: Floats, references: Integers) -> None:
+        """Set totals and reference times; ``find_range`` must follow once the weights are set, too.
+
+        Args:
+            rows: int64[n].
+            totals: float64[n].
+            references: int64[n], nanoseconds since the epoch, ``NEVER`` for none.
+        """
+        self.totals[rows] = totals
+        self.has_reference[rows] = references != NEVER
+        self.references[rows] = np.where(references == NEVER, 0, references)
+
+    def is_empty(self, rows: Integers) -> Flags:
+        """Say of each row whether no bucket holds epsilon."""
+        return self.weights[rows, self.lowest[rows]] < self.scheme.epsilon
+
+    def apply(self, changes: WeightChanges) -> None:
+        """Add and take weights, each multiplied by ``2**((instant - reference) / half_life)``.
+
+        A row whose reference time lies more than 100 half lives before a change is first shifted to that change's
+        instant, so a batch is cut there.
+        """
+        pending = changes
+        while len(pending.rows):
+            age = pending.instants - self.references[pending.rows]
+            shifting = (age > _MAX_AGE_IN_HALF_LIVES * self.half_life) | ~self.has_reference[pending.rows]
+            if not shifting.any():
+                self._apply_unshifted(pending, age)
+                return
+            places = np.flatnonzero(shifting)
+            rows, first = np.unique(pending.rows[places], return_index=True)
+            cut = np.full(len(self.totals), len(pending.rows))
+            cut[rows] = places[first]
+            ready = np.arange(len(pending.rows)) < cut[pending.rows]
+            if ready.any():
+                self._apply_unshifted(pending.select(ready), age[ready])
+            self.shift(rows, pending.instants[places[first]])
+            pending = pending.select(~ready)
+
+    def _apply_unshifted(self, changes: WeightChanges, age: Integers) -> None:
+        """Fold in changes whose rows keep their reference time."""
+        rows, buckets = changes.rows, changes.buckets
+        weights = changes.weights * exp2_each(age / self.half_life)
+        cells = rows * self.scheme.count + buckets
+        flat = self.weights.reshape(-1)
+        if changes.taken is None or not changes.taken.any():
+            np.add.at(self.totals, rows, weights)
+            np.add.at(flat, cells, weights)
+        else:
+            _fold_in_order(self.totals, rows, weights, changes.taken, self.scheme.epsilon)
+            _fold_in_order(flat, cells, weights, changes.taken, self.scheme.epsilon)
+        self._follow_range(rows, buckets, flat[cells] >= self.scheme.epsilon)
+
+    def _follow_range(self, rows: Integers, buckets: Integers, live: Flags) -> None:
+        """Bring ``lowest`` and ``highest`` up to date after changes to single buckets."""
+        lowest, highest = self.lowest[rows], self.highest[rows]
+        wider = live & ((buckets < lowest) | (buckets > highest))
+        if wider.any():
+            np.minimum.at(self.lowest, rows[wider], buckets[wider])
+            np.maximum.at(self.highest, rows[wider], buckets[wider])
+        bare = ~live & ((buckets == lowest) | (buckets == highest))
+        if bare.any():
+            self.find_range(np.unique(rows[bare]))
+
+    def find_range(self, rows: Integers) -> None:
+        """Find ``lowest`` and ``highest`` of rows anew from their weights."""
+        live = self.weights[rows] >= self.scheme.epsilon
+        some = live.any(axis=1)
+        last = self.scheme.count - 1
+        self.lowest[rows] = np.where(some, live.argmax(axis=1), last)
+        self.highest[rows] = np.where(some, last - live[:, ::-1].argmax(axis=1), 0)
+
+    def shift(self, rows: Integers, instants: Integers) -> None:
+        """Move reference times to instants, rounded to a multiple of the half life since year 1, halves up.
+
+        Args:
+            rows: int64[n], each at most once.
+            instants: int64[n], nanoseconds since the epoch.
+        """
+        target = rounded(instants, self.half_life)
+        before = np.where(self.has_reference[rows], self.references[rows], NEVER)
+        exponent = np.floor(elapsed(before, target) / self.half_life + 0.5)
+        with np.errstate(over="ignore", under="ignore"):
+            factor = np.ldexp(1.0, np.clip(exponent, -(1 << 20), 1 << 20).astype(np.int32))
+        self.totals[rows] *= factor
+        self.references[rows] = target
+        self.has_reference[rows] = True
+        filled = self.lowest[rows] <= self.highest[rows]
+        if filled.any():
+            self._scale_range(rows[filled], factor[filled])
+
+    def _scale_range(self, rows: Integers, factor: Floats) -> None:
+        """Multiply the buckets from lowest to highest, then find the range anew."""
+        within = self.within_range(rows)
+        with np.errstate(over="ignore", under="ignore"):
+            self.weights[rows] *= np.where(within, factor[:, np.newaxis], 1.0)
+        self.find_range(rows)
+
+    def within_range(self, rows: Integers) -> Flags:
+        """Say which buckets lie from lowest to highest.
+
+        Args:
+            rows: int64[n].
+
+        Returns:
+            bool[n, buckets].
+        """
+        buckets = np.arange(self.scheme.count)
+        within: Flags = (buckets >= self.lowest[rows, np.newaxis]) & (buckets <= self.highest[rows, np.newaxis])
+        return within
+
+    def merge(self, rows: Integers, other: HistogramBank, other_rows: Integers) -> None:
+        """Add another bank's histograms to this one's, pair by pair in order.
+
+        Of each pair the one with the older reference time is shifted to the younger one's, **in the other bank too**.
+
+        Args:
+            rows: int64[n], each at most once.
+            other: A bank of the same buckets and half life.
+            other_rows: int64[n]; may repeat.
+
+        Raises:
+            ValueError: The banks differ in buckets or half life.
+        """
+        if other.scheme is not self.scheme or other.half_life != self.half_life:
+            raise ValueError("merge of histograms: both banks must have the same buckets and half life")
+        rank = ranks(other_rows)
+        for turn in range(int(rank.max(initial=-1)) + 1):
+            chosen = rank == turn
+            self._align(rows[chosen], other, other_rows[chosen])
+            self._add_rows(rows[chosen], other, other_rows[chosen])
+
+    def _align(self, rows: Integers, other: HistogramBank, other_rows: Integers) -> None:
+        """Shift the older of each pair to the younger."""
+        ours = np.where(self.has_reference[rows], self.references[rows], NEVER)
+        theirs = np.where(other.has_reference[other_rows], other.references[other_rows], NEVER)
+        older, younger = ours < theirs, ours > theirs
+        if older.any():
+            self.shift(rows[older], theirs[older])
+        if younger.any():
+            other.shift(other_rows[younger], ours[younger])
+
+    def _add_rows(self, rows: Integers, other: HistogramBank, other_rows: Integers) -> None:
+        """Add aligned histograms of another bank."""
+        for start in range(0, len(rows), _CHUNK):
+            mine, theirs = rows[start : start + _CHUNK], other_rows[start : start + _CHUNK]
+            self.weights[mine] += np.where(other.within_range(theirs), other.weights[theirs], 0.0)
+        self.totals[rows] += other.totals[other_rows]
+        self.lowest[rows] = np.minimum(self.lowest[rows], other.lowest[other_rows])
+        self.highest[rows] = np.maximum(self.highest[rows], other.highest[other_rows])
+
+    def percentile(self, rows: Integers, shares: Sequence[float]) -> Floats:
+        """Return the end of the bucket below which a share of each row's weight lies.
+
+        Args:
+            rows: int64[n].
+            shares: Shares of the weight, each 0 to 1; 0.9 is the 90th percentile.
+
+        Returns:
+            float64[shares, n], in cores or bytes; 0.0 where a row is empty.
+
+        Raises:
+            ValueError: A share is outside [0, 1].
+        """
+        if not all(0.0 <= share <= 1.0 for share in shares):
+            raise ValueError(f"percentile shares {list(shares)}: each must be within 0 and 1")
+        result = np.zeros((len(shares), len(rows)))
+        width = np.where(self.is_empty(rows), 0, self.highest[rows] - self.lowest[rows] + 1)
+        # Rows of about equal width stand together, so that few of the 176 columns are ever looked at.
+        order = np.argsort(width, kind="stable")
+        order = order[np.searchsorted(width[order], 1) :]
+        for start in range(0, len(order), _CHUNK):
+            places = order[start : start + _CHUNK]
+            result[:, places] = self._walk(rows[places], width[places], shares)
+        return result
+
+    def _walk(self, rows: Integers, width: Integers, shares: Sequence[float]) -> Floats:
+        """Return percentiles of filled rows; their width, highest - lowest + 1, ascends."""
+        lowest = self.lowest[rows]
+        flat = self.weights.reshape(-1)
+        cells = (rows * self.scheme.count + lowest)[:, np.newaxis] + np.arange(width[-1])
+        # Cells past a row's highest bucket may be anything: the walk stops at the highest in any case.
+        reached = np.cumsum(flat.take(cells, mode="clip"), axis=1)
+        result = np.empty((len(shares), len(rows)))
+        for place, share in enumerate(shares):
+            short = (reached < (share * self.totals[rows])[:, np.newaxis]).sum(axis=1)
+            result[place] = self.scheme.ends[lowest + np.minimum(short, width - 1)]
+        return result
+
+
+def _fold_in_order(values: Floats, cells: Integers, weights: Floats, taken: Flags, epsilon: float) -> None:
+    """Add to or take from cells one change after the other; what falls below epsilon by taking becomes 0."""
+    rank = ranks(cells)
+    for turn in range(int(rank.max(initial=-1)) + 1):
+        chosen = rank == turn
+        here, weight, away = cells[chosen], weights[chosen], taken[chosen]
+        changed = values[here] + np.where(away, -weight, weight)
+        changed[away & (changed < epsilon)] = 0.0
+        values[here] = changed

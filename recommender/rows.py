@@ -1,0 +1,82 @@
+"""Row numbers of tables that are held as arrays: handed out, taken back, and grown by doubling.
+
+Spec: performance R-5, R-9.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+class RowPool:
+    """Which rows of a table are in use; a released row is the next one handed out."""
+
+    def __init__(self) -> None:
+        self._released: list[int] = []
+        self._end = 0
+
+    def __len__(self) -> int:
+        """Number of rows in use."""
+        return self._end - len(self._released)
+
+    @property
+    def end(self) -> int:
+        """One past the highest row that was ever in use."""
+        return self._end
+
+    def take(self) -> int:
+        """Hand out one row."""
+        if self._released:
+            return self._released.pop()
+        self._end += 1
+        return self._end - 1
+
+    def release(self, row: int) -> None:
+        """Take one row back."""
+        self._released.append(row)
+
+
+def doubled(current: int, needed: int) -> int:
+    """Return the capacity after as many doublings as ``needed`` rows ask for."""
+    capacity = max(current, 1)
+    while capacity < needed:
+        capacity *= 2
+    return capacity
+
+
+def grown(array: NDArray[_Scalar], capacity: int, fill: float) -> NDArray[_Scalar]:
+    """Return a copy with more rows, the new ones filled with one value.
+
+    Args:
+        array: [rows, ...].
+        capacity: Number of rows of the copy, at least ``len(array)``.
+        fill: Value of the new rows; 0 leaves their memory untouched until it is written.
+    """
+    larger = np.zeros((capacity, *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    if fill:
+        larger[len(array) :] = fill
+    return larger
+
+
+def ranks(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each element how many equal ones stand before it.
+
+    Args:
+        keys: int64[n].
+
+    Returns:
+        int64[n]; all 0 where no key repeats. Empty in, empty out.
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1)) if len(keys) else order
+    sizes = np.diff(np.append(starts, len(keys)))
+    result = np.empty(len(keys), dtype=np.int64)
+    result[order] = np.arange(len(keys)) - np.repeat(starts, sizes)
+    return result
