@@ -1,0 +1,166 @@
+"""Programs built from Go modules: Kubernetes, metrics-server and upstream's VPA.
+
+Each folder under ``modules/`` pins one set of versions by its go.mod and go.sum. What was built from it is kept outside
+the work tree, under the user's cache folder, by a hash of these two files; so a change of a version builds afresh, and
+a second run builds nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from e2e.cluster.errors import ClusterError
+
+MODULES_FOLDER = Path(__file__).parent / "modules"
+KUBERNETES_VERSION = "v1.35.4"
+"""The release that the kubernetes module pins; without being told, the programs report v0.0.0."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoModule:
+    """One pinned set of Go programs.
+
+    Args:
+        name: Folder under ``modules/``.
+        programs: File name of each program to the import path it is built from.
+        variables: Go string variables set by the linker.
+    """
+
+    name: str
+    programs: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> Path:
+        """The folder with go.mod and go.sum."""
+        return MODULES_FOLDER / self.name
+
+    def digest(self) -> str:
+        """Short hash of everything that decides what the programs are."""
+        content = hashlib.sha256()
+        for name in ("go.mod", "go.sum"):
+            content.update((self.source / name).read_bytes())
+        return content.hexdigest()[:16]
+
+
+def _kubernetes_variables(version: str) -> dict[str, str]:
+    major, minor, _ = version.removeprefix("v").split(".")
+    package = "k8s.io/component-base/version"
+    return {f"{package}.gitVersion": version, f"{package}.gitMajor": major, f"{package}.gitMinor": minor}
+
+
+_VPA = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg"
+MODULES: Mapping[str, GoModule] = {
+    module.name: module
+    for module in (
+        GoModule(
+            "kubernetes",
+            {
+                name: f"k8s.io/kubernetes/cmd/{name}"
+                for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
+            },
+            _kubernetes_variables(KUBERNETES_VERSION),
+        ),
+        GoModule("metrics-server", {"metrics-server": "sigs.k8s.io/metrics-server/cmd/metrics-server"}),
+        GoModule(
+            "vpa", {f"vpa-{name}": f"{_VPA}/{name}" for name in ("recommender", "updater", "admission-controller")}
+        ),
+    )
+}
+
+
+def cache_folder() -> Path:
+    """Where built programs are kept: ``$XDG_CACHE_HOME/evenkeel-e2e``, else ``~/.cache/evenkeel-e2e``."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "evenkeel-e2e"
+
+
+def build(name: str) -> Path:
+    """Build a module's programs unless they are in the cache.
+
+    Args:
+        name: A key of ``MODULES``.
+
+    Returns:
+        The folder with the programs.
+
+    Raises:
+        ClusterError: Go is missing or a build fails.
+    """
+    module = MODULES[name]
+    folder = cache_folder() / f"{module.name}-{module.digest()}"
+    if _is_complete(module, folder):
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _sole_builder(folder):
+        if not _is_complete(module, folder):
+            _build_into(module, folder)
+    return folder
+
+
+def _is_complete(module: GoModule, folder: Path) -> bool:
+    return all((folder / program).is_file() for program in module.programs)
+
+
+@contextmanager
+def _sole_builder(folder: Path) -> Iterator[None]:
+    """Hold the module's lock file; the kernel drops the lock when its holder dies."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"build: waiting for another process that builds {folder.name}", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build_into(module: GoModule, folder: Path) -> None:
+    go = _go_command()
+    for leftover in folder.parent.glob(f"{folder.name}.part-*"):
+        shutil.rmtree(leftover)
+    partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}.part-", dir=folder.parent))
+    for program, package in module.programs.items():
+        started = time.monotonic()
+        print(f"build: {program} from {package}", flush=True)
+        _run_go([go, "build", "-trimpath", *_linker_flags(module), "-o", str(partial / program), package], module)
+        print(f"build: {program} took {time.monotonic() - started:.0f} s", flush=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.chmod(0o755)
+    partial.rename(folder)
+
+
+def _linker_flags(module: GoModule) -> list[str]:
+    settings = ["-s", "-w", *(f"-X={name}={value}" for name, value in module.variables.items())]
+    return [f"-ldflags={' '.join(settings)}"]
+
+
+def _go_command() -> str:
+    go = shutil.which("go")
+    if go is None:
+        raise ClusterError(
+            "go", "not found on PATH", remedy="install Go 1.26 or newer; the real cluster is built from source"
+        )
+    return go
+
+
+def _run_go(command: Sequence[str], module: GoModule) -> None:
+    environment = {**os.environ, "CGO_ENABLED": "0"}
+    done = subprocess.run(command, cwd=module.source, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.splitlines()[-20:])
+        raise ClusterError(
+            f"module {module.name}",
+            f"{' '.join(command[:2])} ended with status {done.returncode}:\n{tail}",
+            remedy="check that the Go module proxy can be reached and that go.mod and go.sum are unchanged",
+        )
