@@ -1,0 +1,353 @@
+"""VPA and LimitRange objects as JSON, converted to and from the snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.limitrange import LimitRange, LimitRangeItem, LimitType
+from autoscaling.objectref import ObjectRef
+from autoscaling.pod import ConditionStatus
+from autoscaling.vpa import (
+    BoostType,
+    ChangeRequirement,
+    ContainerPolicy,
+    ContainerRecommendation,
+    ControlledValues,
+    CpuBoost,
+    EvictionRequirement,
+    Recommendation,
+    ScalingMode,
+    StartupBoost,
+    TargetRef,
+    UpdateMode,
+    UpdatePolicy,
+    Vpa,
+    VpaCondition,
+)
+from autoscaling.wire.scalars import (
+    QuantityText,
+    optional_resource_list,
+    quantity,
+    resource_list,
+    resource_texts,
+)
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Amounts = dict[str, QuantityText]
+T = TypeVar("T")
+
+
+class Wire(BaseModel):
+    """Base of the wire models: camelCase names, unknown fields ignored."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class _Metadata(Wire):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: datetime | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _Named(Wire):
+    metadata: _Metadata = _Metadata()
+
+
+class _CpuBoost(Wire):
+    type: BoostType | None = None
+    factor: int | None = None
+    quantity: QuantityText | None = None
+    duration_seconds: int | None = None
+
+    def snapshot(self) -> CpuBoost:
+        amount = None if self.quantity is None else quantity(self.quantity)
+        return CpuBoost(self.type, self.factor, amount, self.duration_seconds)
+
+
+class _StartupBoost(Wire):
+    cpu: _CpuBoost | None = None
+
+    def snapshot(self) -> StartupBoost:
+        return StartupBoost(self.cpu.snapshot() if self.cpu else None)
+
+
+class _TargetRef(Wire):
+    api_version: str = ""
+    kind: str
+    name: str
+
+
+class _EvictionRequirement(Wire):
+    resources: list[str]
+    change_requirement: ChangeRequirement
+
+
+class _UpdatePolicy(Wire):
+    update_mode: UpdateMode | None = None
+    min_replicas: int | None = None
+    eviction_requirements: list[_EvictionRequirement] | None = None
+    evict_after_oom_seconds: int | None = Field(None, alias="evictAfterOOMSeconds")
+
+    def snapshot(self) -> UpdatePolicy:
+        requirements = (
+            EvictionRequirement(tuple(r.resources), r.change_requirement) for r in self.eviction_requirements or ()
+        )
+        return UpdatePolicy(self.update_mode, self.min_replicas, tuple(requirements), self.evict_after_oom_seconds)
+
+
+class _ContainerPolicy(Wire):
+    container_name: str = ""
+    mode: ScalingMode | None = None
+    min_allowed: Amounts | None = None
+    max_allowed: Amounts | None = None
+    controlled_resources: list[str] | None = None
+    controlled_values: ControlledValues | None = None
+    oom_bump_up_ratio: QuantityText | None = None
+    oom_min_bump_up: QuantityText | None = None
+    memory_aggregation_interval_seconds: int | None = None
+    memory_aggregation_interval_count: int | None = None
+    startup_boost: _StartupBoost | None = None
+
+    def snapshot(self) -> ContainerPolicy:
+        listed = self.controlled_resources
+        return ContainerPolicy(
+            container_name=self.container_name,
+            mode=self.mode,
+            min_allowed=resource_list(self.min_allowed),
+            max_allowed=resource_list(self.max_allowed),
+            controlled_resources=None if listed is None else tuple(listed),
+            controlled_values=self.controlled_values,
+            oom_bump_up_ratio=None if self.oom_bump_up_ratio is None else quantity(self.oom_bump_up_ratio),
+            oom_min_bump_up=None if self.oom_min_bump_up is None else quantity(self.oom_min_bump_up),
+            memory_aggregation_interval_seconds=self.memory_aggregation_interval_seconds,
+            memory_aggregation_interval_count=self.memory_aggregation_interval_count,
+            startup_boost=self.startup_boost.snapshot() if self.startup_boost else None,
+        )
+
+
+class _ResourcePolicy(Wire):
+    container_policies: list[_ContainerPolicy] | None = None
+
+
+class _Recommender(Wire):
+    name: str = ""
+
+
+class _VpaSpec(Wire):
+    target_ref: _TargetRef | None = None
+    update_policy: _UpdatePolicy | None = None
+    resource_policy: _ResourcePolicy | None = None
+    recommenders: list[_Recommender] | None = None
+    startup_boost: _StartupBoost | None = None
+
+
+class _ContainerRecommendation(Wire):
+    container_name: str = ""
+    target: Amounts = {}
+    lower_bound: Amounts | None = None
+    upper_bound: Amounts | None = None
+    uncapped_target: Amounts | None = None
+
+    def snapshot(self) -> ContainerRecommendation:
+        return ContainerRecommendation(
+            self.container_name,
+            resource_list(self.target),
+            optional_resource_list(self.lower_bound),
+            optional_resource_list(self.upper_bound),
+            optional_resource_list(self.uncapped_target),
+        )
+
+
+class _Recommendation(Wire):
+    container_recommendations: list[_ContainerRecommendation] | None = None
+
+
+class _Condition(Wire):
+    type: str
+    status: ConditionStatus
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class _VpaStatus(Wire):
+    recommendation: _Recommendation | None = None
+    conditions: list[_Condition] | None = None
+    observed_generation: int = 0
+
+
+class _Vpa(Wire):
+    metadata: _Metadata = _Metadata()
+    spec: _VpaSpec = _VpaSpec()
+    status: _VpaStatus | None = None
+
+
+class _LimitRangeItem(Wire):
+    type: str = ""
+    max: Amounts | None = None
+    min: Amounts | None = None
+    default: Amounts | None = None
+
+
+class _LimitRangeSpec(Wire):
+    limits: list[_LimitRangeItem] | None = None
+
+
+class _LimitRange(Wire):
+    metadata: _Metadata = _Metadata()
+    spec: _LimitRangeSpec = _LimitRangeSpec()
+
+
+def decode_vpa(raw: bytes) -> Vpa:
+    """Read one VPA of either API group.
+
+    Raises:
+        InvalidObjectError: A field has a wrong type or value.
+    """
+    return _decoded(raw, "VerticalPodAutoscaler", lambda: _vpa_snapshot(_Vpa.model_validate_json(raw)))
+
+
+def decode_limit_range(raw: bytes) -> LimitRange:
+    """Read one LimitRange; items of other types than Container and Pod are left out.
+
+    Raises:
+        InvalidObjectError: A field has a wrong type or value.
+    """
+    return _decoded(raw, "LimitRange", lambda: _limit_range_snapshot(_LimitRange.model_validate_json(raw)))
+
+
+def _decoded(raw: bytes, kind: str, convert: Callable[[], T]) -> T:
+    """Run a conversion and name the object where it fails."""
+    try:
+        return convert()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        problem = f"field {where or '(whole object)'}: {first['msg']}"
+        if error.error_count() > 1:
+            problem += f" (and {error.error_count() - 1} more)"
+        raise InvalidObjectError(_name(raw, kind), problem, remedy="correct the object") from error
+    except InvalidQuantityError as error:
+        raise InvalidObjectError(_name(raw, kind), str(error), remedy="correct the object") from error
+
+
+def _name(raw: bytes, kind: str) -> ObjectRef:
+    """Return whose JSON this is, as far as that can be told."""
+    try:
+        metadata = _Named.model_validate_json(raw).metadata
+    except ValidationError:
+        return ObjectRef(kind, "", "(unreadable)")
+    return ObjectRef(kind, metadata.namespace, metadata.name)
+
+
+def _vpa_snapshot(vpa: _Vpa) -> Vpa:
+    """Convert the wire form to the snapshot."""
+    metadata, spec, status = vpa.metadata, vpa.spec, vpa.status or _VpaStatus()
+    target, policy, given = spec.target_ref, spec.resource_policy, status.recommendation
+    return Vpa(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        generation=metadata.generation,
+        created=metadata.creation_timestamp,
+        labels=metadata.labels or {},
+        annotations=metadata.annotations or {},
+        target_ref=TargetRef(target.kind, target.name, target.api_version) if target else None,
+        update_policy=spec.update_policy.snapshot() if spec.update_policy else None,
+        container_policies=tuple(p.snapshot() for p in policy.container_policies or ()) if policy else None,
+        recommenders=tuple(r.name for r in spec.recommenders or ()),
+        startup_boost=spec.startup_boost.snapshot() if spec.startup_boost else None,
+        recommendation=_recommendation_snapshot(given) if given else None,
+        conditions=tuple(
+            VpaCondition(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in status.conditions or ()
+        ),
+        observed_generation=status.observed_generation,
+    )
+
+
+def _recommendation_snapshot(given: _Recommendation) -> Recommendation:
+    """Convert a recommendation."""
+    return Recommendation(tuple(c.snapshot() for c in given.container_recommendations or ()))
+
+
+def _limit_range_snapshot(limit_range: _LimitRange) -> LimitRange:
+    """Convert a LimitRange."""
+    known = {kind.value: kind for kind in LimitType}
+    items = (
+        LimitRangeItem(
+            known[item.type],
+            maximum=optional_resource_list(item.max),
+            minimum=optional_resource_list(item.min),
+            default=optional_resource_list(item.default),
+        )
+        for item in limit_range.spec.limits or ()
+        if item.type in known
+    )
+    return LimitRange(limit_range.metadata.namespace, limit_range.metadata.name, tuple(items))
+
+
+def recommendation_json(recommendation: Recommendation) -> dict[str, Json]:
+    """Return ``status.recommendation``; without containers it is an empty object."""
+    if not recommendation.containers:
+        return {}
+    return {"containerRecommendations": [_container_json(c) for c in recommendation.containers]}
+
+
+def _container_json(entry: ContainerRecommendation) -> dict[str, Json]:
+    """Return one container's recommendation; absent and empty bounds are left out."""
+    vectors = {
+        "target": entry.target,
+        "lowerBound": entry.lower_bound,
+        "upperBound": entry.upper_bound,
+        "uncappedTarget": entry.uncapped_target,
+    }
+    body: dict[str, Json] = {"containerName": entry.container_name}
+    for name, amounts in vectors.items():
+        if amounts or name == "target":
+            body[name] = dict(resource_texts(amounts or {}))
+    return body
+
+
+def timestamp(moment: datetime) -> str:
+    """Return a time as Kubernetes writes it: UTC, whole seconds."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def vpa_status_json(
+    conditions: tuple[VpaCondition, ...],
+    recommendation: Recommendation | None,
+    observed_generation: int,
+) -> dict[str, Json]:
+    """Return a whole ``status`` (spec: recommender:5); empty members are left out."""
+    body: dict[str, Json] = {}
+    if recommendation is not None:
+        body["recommendation"] = recommendation_json(recommendation)
+    if conditions:
+        body["conditions"] = [_condition_json(c) for c in conditions]
+    if observed_generation:
+        body["observedGeneration"] = observed_generation
+    return body
+
+
+def _condition_json(condition: VpaCondition) -> dict[str, Json]:
+    """Return one condition."""
+    body: dict[str, Json] = {"type": condition.type, "status": condition.status.value}
+    if condition.last_transition_time is not None:
+        body["lastTransitionTime"] = timestamp(condition.last_transition_time)
+    if condition.reason:
+        body["reason"] = condition.reason
+    if condition.message:
+        body["message"] = condition.message
+    return body
