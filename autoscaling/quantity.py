@@ -87,7 +87,13 @@ class Quantity:
         form = Format.DECIMAL_SI if match["exponent"] is None else Format.DECIMAL_EXPONENT
         nano = _scaled_up(int(digits or "0"), exponent + 9)
         # Likewise where the digits stand for whole thousands or thousandths and no larger unit would take them.
-        kept = whole and exponent % 3 == 0 and exponent >= -9 and len(digits) <= 18 and int(digits) % 1000
+        kept = (
+            (not fraction or whole.strip("0"))
+            and exponent % 3 == 0
+            and exponent >= -9
+            and len(digits) <= 18
+            and int(digits or "0") % 1000
+        )
         return cls(-nano if negative else nano, form, text if kept else "")
 
     def value(self) -> int:
