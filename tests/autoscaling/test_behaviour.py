@@ -1,0 +1,43 @@
+"""The switches between Evenkeel's way and upstream's."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.errors import ConfigurationError
+
+
+def test_profiles_turn_every_switch() -> None:
+    names = [f.name for f in fields(Behaviour)]
+    assert all(getattr(Behaviour.of(Profile.EVENKEEL), name) is True for name in names)
+    assert all(getattr(Behaviour.of(Profile.UPSTREAM), name) is False for name in names)
+    assert Behaviour() == Behaviour.of(Profile.EVENKEEL)
+
+
+def test_every_switch_names_its_rule_and_effect() -> None:
+    for switch in fields(Behaviour):
+        assert switch.metadata["rule"], switch.name
+        assert switch.metadata["effect"].endswith("."), switch.name
+
+
+def test_a_single_switch_is_settable() -> None:
+    upstream = Behaviour.of(Profile.UPSTREAM)
+    assert upstream.with_overrides({"uid_preconditions": "true"}).uid_preconditions
+    assert not Behaviour().with_overrides({"uid_preconditions": "false"}).uid_preconditions
+    assert upstream.with_overrides({}) == upstream
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("uid_precondition", "true", "did you mean 'uid_preconditions'"),
+        ("xyz", "true", "known names are"),
+        ("uid_preconditions", "yes", "must be true or false"),
+    ],
+)
+def test_unknown_names_and_values_are_refused(name: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Behaviour().with_overrides({name: value})

@@ -1,0 +1,50 @@
+"""Merging the LimitRanges of a namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoscaling.limitrange import NO_LIMITS, LimitRange, LimitRangeItem, LimitType, merge
+from tests.builders import limit_range, printed
+
+C, P = LimitType.CONTAINER, LimitType.POD
+
+
+def merged(*items: LimitRangeItem) -> tuple[LimitRangeItem | None, LimitRangeItem | None]:
+    limits = merge(LimitRange("ns", f"lr{i}", (item,)) for i, item in enumerate(items))
+    return limits.container, limits.pod
+
+
+def test_lowest_maximum_highest_minimum_last_default() -> None:
+    container, pod = merged(
+        limit_range(C, maximum="4/1Gi", minimum="10m/1Mi", default="1/1Gi"),
+        limit_range(C, maximum="2/2Gi", minimum="20m", default="2"),
+        limit_range(P, maximum="8/-"),
+    )
+    assert container is not None, "limits:2"
+    assert pod is not None
+    assert printed(container.maximum or {}) == {"cpu": "2", "memory": "1Gi"}
+    assert printed(container.minimum or {}) == {"cpu": "20m", "memory": "1Mi"}
+    assert printed(container.default or {}) == {"cpu": "2"}, "maps are not merged name by name"
+    assert printed(pod.maximum or {}) == {"cpu": "8"}
+    assert pod.minimum is None
+
+
+@pytest.mark.parametrize(
+    ("row", "items", "maximum"),
+    [
+        ("limits:2 other amount survives", [limit_range(C, maximum="-/1Gi"), limit_range(C, maximum="3")], "3"),
+        ("limits:2 one without the map", [limit_range(C, minimum="1"), limit_range(C, maximum="3")], "3"),
+    ],
+)
+def test_a_missing_amount_bounds_nothing(row: str, items: list[LimitRangeItem], maximum: str) -> None:
+    container, _ = merged(*items)
+    assert container is not None, row
+    assert printed(container.maximum or {})["cpu"] == maximum, row
+
+
+def test_nothing_useful_is_no_limit() -> None:
+    assert merged() == (None, None)
+    assert merged(LimitRangeItem(C)) == (None, None)
+    assert merge([]) == NO_LIMITS
+    assert str(LimitRange("ns", "lr").ref) == "LimitRange ns/lr"

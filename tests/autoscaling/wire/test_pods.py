@@ -1,0 +1,134 @@
+"""Pods as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from autoscaling.errors import InvalidObjectError
+from autoscaling.pod import ConditionStatus, PodPhase
+from autoscaling.wire.pods import decode_pod
+from tests.builders import printed
+
+POD: dict[str, object] = {
+    "metadata": {
+        "name": "p",
+        "namespace": "ns",
+        "uid": "u",
+        "resourceVersion": "7",
+        "generation": 3,
+        "labels": {"app": "a"},
+        "annotations": {},
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "x", "controller": True}
+        ],
+        "managedFields": [{"manager": "m"}],
+    },
+    "spec": {
+        "nodeName": "n",
+        "initContainers": [{"name": "side", "restartPolicy": "Always"}, {"name": "init"}],
+        "containers": [
+            {
+                "name": "c",
+                "image": "i",
+                "resources": {"requests": {"cpu": "50m", "memory": 33554432}, "limits": {"cpu": 0.5}},
+                "resizePolicy": [
+                    {"resourceName": "cpu", "restartPolicy": "NotRequired"},
+                    {"resourceName": "memory", "restartPolicy": "RestartContainer"},
+                ],
+            },
+            {"name": "bare", "resources": {}},
+        ],
+    },
+    "status": {
+        "phase": "Running",
+        "qosClass": "Burstable",
+        "startTime": "2026-01-01T00:00:00Z",
+        "observedGeneration": 2,
+        "conditions": [
+            {
+                "type": "PodResizePending",
+                "status": "True",
+                "reason": "Deferred",
+                "message": "m",
+                "observedGeneration": 3,
+            },
+            {"type": "Odd", "status": "Maybe", "reason": None},
+        ],
+        "containerStatuses": [
+            {
+                "name": "c",
+                "ready": True,
+                "restartCount": 2,
+                "resources": {"requests": {"cpu": "50m"}},
+                "allocatedResources": {"cpu": "60m"},
+                "state": {"running": {"startedAt": "2026-01-01T00:00:01Z"}},
+                "lastState": {
+                    "terminated": {
+                        "reason": "OOMKilled",
+                        "exitCode": 137,
+                        "startedAt": "2026-01-01T00:00:00Z",
+                        "finishedAt": "2026-01-01T00:00:05.5Z",
+                    },
+                },
+            },
+        ],
+    },
+}
+
+
+def test_every_field_that_is_used() -> None:
+    pod = decode_pod(json.dumps(POD).encode())
+    assert str(pod.ref) == "Pod ns/p"
+    assert (pod.uid, pod.resource_version, pod.generation, pod.observed_generation) == ("u", "7", 3, 2)
+    assert pod.annotations == {}, "an empty map is present"
+    assert (pod.owners[0].kind, pod.owners[0].controller) == ("ReplicaSet", True)
+    assert (pod.phase, pod.node_name, pod.qos_class) == (PodPhase.RUNNING, "n", "Burstable")
+    assert pod.start_time == datetime(2026, 1, 1, tzinfo=UTC)
+    assert [c.is_sidecar for c in pod.init_containers] == [True, False]
+    container, bare = pod.containers
+    assert printed(container.resources.requests or {}) == {"cpu": "50m", "memory": "33554432"}
+    assert printed(container.resources.limits or {}) == {"cpu": "500m"}
+    assert [(p.resource, p.restarts_container) for p in container.resize_policy] == [("cpu", False), ("memory", True)]
+    assert bare.resources.requests is None
+    pending, odd = pod.conditions
+    assert (pending.reason, pending.observed_generation) == ("Deferred", 3)
+    assert odd.status is ConditionStatus.UNKNOWN
+    status = pod.status_of("c")
+    assert status is not None
+    assert (status.restart_count, status.is_running, status.is_ready, status.terminated) == (2, True, True, None)
+    assert status.last_terminated is not None
+    assert status.last_terminated.reason == "OOMKilled"
+    assert status.last_terminated.finished_at == datetime(2026, 1, 1, 0, 0, 5, 500000, tzinfo=UTC)
+    assert pod.actual_resources(container).limits is None, "updater:P-3: the reported resources count whole"
+    assert pod.actual_resources(bare) == bare.resources, "updater:P-3"
+    assert pod.condition("Ready") is None
+
+
+def test_an_almost_empty_pod() -> None:
+    pod = decode_pod(b'{"metadata": {"generateName": "web-"}, "spec": {"containers": null}}')
+    assert (pod.name, pod.annotations, pod.containers, pod.phase) == ("web-%", None, (), PodPhase.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "5x"}}}]}},
+            r"Pod ns/p: quantity '5x'",
+        ),
+        ({"spec": {"containers": "c"}}, r"Pod ns/p: Expected `array.*spec\.containers"),
+        ({"status": {"startTime": "yesterday"}}, r"Pod ns/p: .*status\.startTime"),
+        ({"metadata": []}, r"Pod \(unreadable\)"),
+    ],
+)
+def test_a_bad_pod_is_named_with_what_is_wrong(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidObjectError, match=message):
+        decode_pod(json.dumps({**POD, **change}).encode())
+
+
+def test_what_is_no_json_is_an_error_too() -> None:
+    with pytest.raises(InvalidObjectError, match="unreadable"):
+        decode_pod(b"{")
