@@ -1,0 +1,59 @@
+# Every target sets itself up: it needs make and Python 3.11, 3.12 or 3.13; the e2e targets also root, Go and apt-get.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock
+
+help: ## Say what there is.
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+setup: $(READY) ## Create .venv with the locked dependencies.
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "evenkeel needs Python 3.11, 3.12 or 3.13, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.12")'
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "no working venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: setup ## Run the tests; needs no network, root or Go after set-up.
+	$(BIN)/python -m pytest -q tests
+
+check: setup ## Format, lint, types, import contracts.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup ## Format and fix what can be fixed.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check-coverage: setup ## Run the tests with branch coverage and report it.
+	$(BIN)/python -m coverage run -m pytest -q tests
+	$(BIN)/python -m coverage report
+
+docs: setup ## Write the generated pages of docs/ anew.
+	$(BIN)/python -m evenkeel.cli.document_flags > docs/flags.md
+
+e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside the work tree).
+	$(BIN)/python -m e2e.cluster build
+
+e2e: e2e-build ## Everything on a real control plane and kubelet; root only.
+	$(BIN)/python -m pytest -q e2e
+
+e2e-smoke: e2e-build ## The burn scenario and one eviction on the real cluster; root only.
+	$(BIN)/python -m pytest -q e2e -m smoke
+
+cluster-up: e2e-build ## A real local cluster that stays until cluster-down; root only.
+	$(BIN)/python -m e2e.cluster up
+
+cluster-down: setup ## Take the local cluster down.
+	$(BIN)/python -m e2e.cluster down
+
+lock: setup ## Resolve requirements.lock anew from pyproject.toml.
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-annotate --no-header --group dev pyproject.toml --output-file requirements.lock
