@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         case "up":
             cluster = Cluster(options.root)
             start_with_retry(cluster, nodes.default_nodes(options.nodes), outlives_driver=True)
-            print(f"cluster: {cluster.server} inside the namespace {cluster.layout.namespace}")
+            print(f"cluster: {cluster.server} inside the network namespace {cluster.layout.namespace_file}")
             print(f"cluster: use `python -m e2e.cluster shell --root {cluster.layout.root}`")
             return 0
         case "down":

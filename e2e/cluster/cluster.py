@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,17 +27,15 @@ from e2e.cluster import (
 from e2e.cluster.audit import AuditEntry
 from e2e.cluster.certificates import Authority, KeyPair, Subject
 from e2e.cluster.commands import run
-from e2e.cluster.control_plane import Component
-from e2e.cluster.documents import JsonObject, is_condition_true, text_at
-from e2e.cluster.errors import ClusterError
-from e2e.cluster.layout import DEFAULT_ROOT, HOST_ADDRESS, MARKER_VARIABLE, METRICS_PORT, Layout
+from e2e.cluster.documents import JsonObject
+from e2e.cluster.errors import ClusterError, StartFailedError
+from e2e.cluster.layout import DEFAULT_ROOT, HOST_ADDRESS, MARKER_VARIABLE, Layout
 from e2e.cluster.nodes import NodeSpec
 from e2e.cluster.processes import ProcessRef
+from e2e.cluster.starting import Programs, Start
 from e2e.cluster.state import ClusterState, boot_id, load
-from e2e.cluster.waiting import wait_for
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 
 
@@ -56,22 +55,29 @@ class Cluster:
     def up(self, specs: Sequence[NodeSpec] = (NodeSpec(1),), *, outlives_driver: bool = False) -> None:
         """Start the cluster; what an earlier, dead one left over is removed first.
 
+        When it fails or is interrupted, nothing but the logs stays.
+
         Args:
             specs: The nodes.
             outlives_driver: Leave it alone when a later start finds it healthy although this process has ended.
 
         Raises:
-            ClusterError: The machine lacks something, a healthy cluster is already there, or a component fails.
+            StartFailedError: A component failed.
+            ClusterError: The machine lacks something, or a healthy cluster is already there.
         """
         packages.require_root()
         packages.install_packages()
         cgroups.controllers()
-        programs = {name: binaries.build(name) for name in ("kubernetes", "metrics-server")}
+        programs = Programs(binaries.build("kubernetes"), binaries.build("metrics-server"))
         with self._sole_driver():
             self._clear_the_way()
-            self._prepare(specs, outlives_driver=outlives_driver)
-            started = time.monotonic()
-            self._start(specs, programs, started)
+            try:
+                self._prepare(specs, outlives_driver=outlives_driver)
+                Start(self, specs, programs).run()
+            except BaseException:
+                # Also when somebody interrupts it: a half-started cluster is of no use.
+                self._remove_everything()
+                raise
             state = self._running_state()
             state.ready = True
             state.save()
@@ -242,8 +248,8 @@ class Cluster:
         processes.stop([process], patience_seconds=patience_seconds)
         self._running_state().forget(process)
 
-    def restart_node(self, name: str, pause_seconds: float = 0.0) -> None:
-        """Stop a node's kubelet and start it again, with its containers running on."""
+    def restart_kubelet(self, name: str, *, pause_seconds: float = 0.0) -> None:
+        """Stop a node's kubelet and start it again after a pause; its containers run on."""
         state = self._running_state()
         kubelet = state.process(f"kubelet-{name}")
         if kubelet is None:
@@ -302,12 +308,14 @@ class Cluster:
     def _prepare(self, specs: Sequence[NodeSpec], *, outlives_driver: bool) -> None:
         """Write the state file first, then every other file, and make namespace and cgroups."""
         layout, names = self.layout, tuple(spec.name for spec in specs)
-        self._empty_logs()
+        if layout.logs.exists():
+            shutil.rmtree(layout.logs)
+        layout.logs.mkdir()
         state = self._state = ClusterState(
             file=layout.state_file,
             boot=boot_id(),
             nodes=names,
-            namespace=layout.namespace,
+            namespace=str(layout.namespace_file),
             cgroups=tuple(layout.node(name).cgroup for name in names),
             folders=tuple(str(folder) for folder in takedown.HOST_FOLDERS if not folder.exists()),
             owner=None if outlives_driver else processes.identify(os.getpid()),
@@ -319,122 +327,18 @@ class Cluster:
             nodes.configure(layout, spec)
         control_plane.make_keys(layout, names)
 
-    def _empty_logs(self) -> None:
-        for file in [*self.layout.logs.rglob("*")] if self.layout.logs.exists() else []:
-            if not file.is_dir():
-                file.unlink()
-        self.layout.logs.mkdir(parents=True, exist_ok=True)
-
-    def _start(self, specs: Sequence[NodeSpec], programs: Mapping[str, Path], started: float) -> None:
-        layout, kubernetes = self.layout, programs["kubernetes"]
-        self._launch(control_plane.etcd(layout))
-        for spec in specs:
-            self._launch_command(f"containerd-{spec.name}", nodes.containerd_command(layout.node(spec.name)))
-        self._launch(control_plane.api_server(kubernetes, layout))
-        for spec in specs:
-            socket = layout.node(spec.name).containerd_socket
-            self._await(socket.is_socket, f"containerd-{spec.name}", f"the socket {socket}")
-        nodes.import_base_images(layout, [spec.name for spec in specs])
-        self._await(self._is_api_ready, "kube-apiserver", "the API server's readiness")
-        self._launch(control_plane.controller_manager(kubernetes, layout))
-        self._launch(control_plane.scheduler(kubernetes, layout))
-        for spec in specs:
-            self._launch_command(f"kubelet-{spec.name}", nodes.kubelet_command(kubernetes, layout, spec))
-        for spec in specs:
-            self._await(lambda name=spec.name: self._is_node_ready(name), f"kubelet-{spec.name}", f"node {spec.name}")
-            print(f"cluster: {spec.name} Ready after {time.monotonic() - started:.1f} s", flush=True)
-        self._start_metrics(programs["metrics-server"])
-        self._await(self._has_default_account, "kube-controller-manager", "the default service account")
-        print(f"cluster: complete after {time.monotonic() - started:.1f} s", flush=True)
-
-    def _start_metrics(self, programs: Path) -> None:
-        self.expose_host_port("kube-system", "metrics-server", METRICS_PORT)
-        self.apply(_METRICS_API)
-        self._launch(control_plane.metrics_server(programs, self.layout))
-        self._await(self._is_metrics_api_available, "metrics-server", "the metrics API")
-
-    def _launch(self, component: Component) -> None:
-        self._launch_command(component.name, component.argv)
-
-    def _launch_command(self, name: str, argv: Sequence[str]) -> None:
-        self.start_process(name, argv)
-
-    def _await(self, check: object, process: str, what: str) -> None:
-        """Wait for a step of the start; the end of any component or the deadline is an error with the log's tail."""
-        assert callable(check)
-
-        def is_done() -> bool:
-            for known, alive in self.process_states():
-                if not alive:
-                    raise self._failure(known.name, "has ended unexpectedly")
-            return bool(check())
-
-        try:
-            wait_for(is_done, _START_SECONDS, what)
-        except ClusterError as error:
-            if error.subject != what:
-                raise
-            raise self._failure(process, f"{what} did not come in {_START_SECONDS:.0f} s") from error
-
-    def _failure(self, process: str, problem: str) -> ClusterError:
-        tail = self.logs(process, lines=20)
-        return ClusterError(process, f"{problem}; the end of its log:\n{tail}\n", remedy=f"see {self.layout.logs}")
-
-    def _answer(self, *arguments: str) -> str:
-        """Ask kubectl something that may fail while the cluster starts; empty if it does."""
-        try:
-            return self.kubectl(*arguments, "--request-timeout=5s")
-        except ClusterError:
-            return ""
-
-    def _is_api_ready(self) -> bool:
-        return self._answer("get", "--raw", "/readyz") == "ok"
-
-    def _object(self, *arguments: str) -> JsonObject:
-        answer = self._answer("get", *arguments, "-o", "json")
-        document: JsonObject = json.loads(answer) if answer else {}
-        return document
-
-    def _is_node_ready(self, name: str) -> bool:
-        return is_condition_true(self._object("node", name), "Ready")
-
-    def _has_default_account(self) -> bool:
-        return text_at(self._object("serviceaccount", "default"), "metadata", "name") == "default"
-
-    def _is_metrics_api_available(self) -> bool:
-        return is_condition_true(self._object("apiservice", "v1beta1.metrics.k8s.io"), "Available")
-
-
-_METRICS_API: JsonObject = {
-    "apiVersion": "apiregistration.k8s.io/v1",
-    "kind": "APIService",
-    "metadata": {"name": "v1beta1.metrics.k8s.io"},
-    "spec": {
-        "group": "metrics.k8s.io",
-        "version": "v1beta1",
-        "groupPriorityMinimum": 100,
-        "versionPriority": 100,
-        "insecureSkipTLSVerify": True,
-        "service": {"name": "metrics-server", "namespace": "kube-system"},
-    },
-}
-
 
 def start_with_retry(cluster: Cluster, specs: Sequence[NodeSpec], *, outlives_driver: bool = False) -> None:
-    """Start a cluster; if that fails, take it down and try once more.
+    """Start a cluster; if a component fails, try once more.
 
     Raises:
-        ClusterError: The second start failed as well; what it had made is taken down.
+        StartFailedError: The second start failed as well.
+        ClusterError: As ``Cluster.up``.
     """
-    for is_last in (False, True):
-        try:
-            cluster.up(specs, outlives_driver=outlives_driver)
-        except ClusterError as error:
-            if not cluster.leftovers() or cluster.is_healthy():
-                raise
-            cluster.down()
-            if is_last:
-                raise
-            print(f"cluster: the start failed and is tried once more: {error}", flush=True)
-        else:
-            return
+    try:
+        cluster.up(specs, outlives_driver=outlives_driver)
+    except StartFailedError as error:
+        print(f"cluster: the start failed and is tried once more: {error}", flush=True)
+        shutil.rmtree(cluster.layout.failed_logs, ignore_errors=True)
+        cluster.layout.logs.rename(cluster.layout.failed_logs)
+        cluster.up(specs, outlives_driver=outlives_driver)

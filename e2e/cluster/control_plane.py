@@ -8,6 +8,7 @@ from pathlib import Path
 
 from e2e.cluster import certificates
 from e2e.cluster.certificates import Authority, Subject
+from e2e.cluster.documents import JsonObject
 from e2e.cluster.layout import API_PORT, API_SERVICE_ADDRESS, HOST_ADDRESS, METRICS_PORT, SERVICE_RANGE, Layout
 
 SERVER = f"https://{HOST_ADDRESS}:{API_PORT}"
@@ -66,6 +67,22 @@ _AUDIT_POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
+
+
+METRICS_API: JsonObject = {
+    "apiVersion": "apiregistration.k8s.io/v1",
+    "kind": "APIService",
+    "metadata": {"name": "v1beta1.metrics.k8s.io"},
+    "spec": {
+        "group": "metrics.k8s.io",
+        "version": "v1beta1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 100,
+        "insecureSkipTLSVerify": True,
+        "service": {"name": "metrics-server", "namespace": "kube-system"},
+    },
+}
+"""Leads to metrics-server through a Service of the same name in kube-system."""
 
 
 def etcd(layout: Layout) -> Component:

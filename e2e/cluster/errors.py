@@ -17,3 +17,7 @@ class ClusterError(Exception):
         self.subject = subject
         self.problem = problem
         self.remedy = remedy
+
+
+class StartFailedError(ClusterError):
+    """A component failed while the cluster started; what had been started is gone again."""

@@ -1,7 +1,7 @@
 """Where everything of one cluster is, derived from its root folder alone.
 
-Names that other software sees (the network namespace, cgroups, CNI networks) carry a short hash of the root folder. So
-two roots make two clusters that do not touch each other, and what a crashed run left over is found without its memory.
+Names that other software sees (cgroups, CNI networks) carry a short hash of the root folder. So two roots make two
+clusters that do not touch each other, and what a crashed run left over is found without its memory.
 """
 
 from __future__ import annotations
@@ -86,14 +86,9 @@ class Layout:
         return hashlib.sha256(str(self.root).encode()).hexdigest()[:6]
 
     @property
-    def namespace(self) -> str:
-        """Name of the network namespace."""
-        return f"evenkeel-{self.key}"
-
-    @property
     def namespace_file(self) -> Path:
-        """The mount point by which the network namespace is entered."""
-        return Path("/run/netns") / self.namespace
+        """The mount point by which the network namespace is entered; below the root, so it has no global name."""
+        return self.root / "network-namespace"
 
     @property
     def cgroup_prefix(self) -> str:
@@ -114,6 +109,11 @@ class Layout:
     def logs(self) -> Path:
         """One log file per process; kept after the cluster is down."""
         return self.root / "logs"
+
+    @property
+    def failed_logs(self) -> Path:
+        """The log files of a start that failed and was tried once more."""
+        return self.root / "logs-failed"
 
     @property
     def audit_log(self) -> Path:

@@ -1,6 +1,7 @@
 """A network namespace with a bridge, in which the whole cluster lives; nothing of it touches the machine's own network.
 
 The namespace is entered by nsenter, since ``ip netns exec`` mounts another /sys, in which the kubelet finds no cgroups.
+It is made by unshare with a file below the root: ``ip netns add`` would also leave a mount on /run/netns behind.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def create(layout: Layout, addresses: Sequence[str]) -> None:
     Raises:
         ClusterError: The kernel lacks something.
     """
-    run(["ip", "netns", "add", layout.namespace], remedy=_BRIDGE_REMEDY)
+    layout.namespace_file.touch()
+    run(["unshare", f"--net={layout.namespace_file}", "true"], remedy=_BRIDGE_REMEDY)
     _inside(layout, "ip", "link", "set", "lo", "up")
     _inside(layout, "ip", "link", "add", BRIDGE, "type", "bridge")
     for address in addresses:
@@ -48,12 +50,6 @@ def _route_api_service(layout: Layout) -> None:
         rule = ["-d", API_SERVICE_ADDRESS, "-p", "tcp", "--dport", "443"]
         target = ["-j", "DNAT", "--to-destination", f"{HOST_ADDRESS}:{API_PORT}"]
         run(inside(layout, ["iptables", "-t", "nat", "-A", chain, *rule, *target]), remedy=_NAT_REMEDY)
-
-
-def delete(layout: Layout) -> None:
-    """Delete the namespace; with it go its devices and rules."""
-    if layout.namespace_file.exists():
-        run(["ip", "netns", "delete", layout.namespace], remedy="end what still runs in the namespace")
 
 
 def _inside(layout: Layout, *argv: str) -> None:

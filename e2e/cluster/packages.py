@@ -22,6 +22,7 @@ PROGRAMS: Mapping[str, str] = {
     "/usr/sbin/iptables": "iptables",
     "/usr/sbin/ip": "iproute2",
     "/usr/bin/nsenter": "util-linux",
+    "/usr/bin/unshare": "util-linux",
     "/usr/sbin/sysctl": "procps",
 }
 """What must be there, and the package that brings it; busybox is checked by its linkage, see ``missing_packages``."""

@@ -19,7 +19,7 @@ class ClusterState:
         file: Where the record is kept.
         boot: Id of the boot under which the processes run; after another boot their ids mean nothing.
         nodes: Names of the nodes.
-        namespace: Name of the network namespace.
+        namespace: Mount point of the network namespace.
         cgroups: Top-level cgroups made for the nodes.
         folders: Folders outside the root that were not there before.
         owner: The driver that takes the cluster down at its end; None if the cluster is to outlive its driver.

@@ -7,11 +7,12 @@ cluster's key.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from pathlib import Path
 
-from e2e.cluster import cgroups, network, processes
+from e2e.cluster import cgroups, processes
 from e2e.cluster.commands import run
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import MARKER_VARIABLE, Layout
@@ -25,7 +26,7 @@ _CNI_RESULTS = Path("/var/lib/cni/results")
 _KUBELET_SOCKET = Path("/var/lib/kubelet/device-plugins/kubelet.sock")
 _CONTAINER_LOGS = Path("/var/log/containers")
 _MOUNT_PASSES = 5
-_POD_PATIENCE_SECONDS = 2.0
+_INHABITANT_PATIENCE_SECONDS = 2.0
 _COMPONENT_PATIENCE_SECONDS = 8.0
 _STOP_ORDER = (
     "metrics-server",
@@ -42,14 +43,13 @@ _STOP_ORDER = (
 def leftovers(layout: Layout) -> list[str]:
     """Name everything of the cluster that is on the machine: empty after a take-down.
 
-    Log files and an empty root folder do not count.
+    Log files and the root folder itself do not count.
     """
-    found = [str(process) for process in _processes(layout)]
+    family = processes.own_family()
+    found = [str(process) for process in _everyone(layout) if process.pid not in family]
     found += [f"mount {mount}" for mount in _mounts(layout)]
-    found += [f"network namespace {layout.namespace}"] if layout.namespace_file.exists() else []
     found += [f"cgroup {group}" for group in cgroups.groups(layout.cgroup_prefix)]
-    found += [f"file {file}" for file in _stray_files(layout)]
-    found += [f"folder {entry}" for entry in _contents(layout)]
+    found += [f"{entry}" for entry in (*_stray_entries(layout), *_contents(layout))]
     return found
 
 
@@ -61,23 +61,35 @@ def remove_all(layout: Layout, state: ClusterState | None) -> None:
         state: Its record, if there is one.
 
     Raises:
-        ClusterError: Something cannot be removed.
+        ClusterError: Something cannot be removed, or this process itself belongs to the cluster.
     """
+    _refuse_from_inside(layout)
     if state is not None and state.is_current():
         _stop_in_order(state)
-    # Containers first: once their shims are gone nobody reaps them.
+    # Containers before their shims, since afterwards nobody would reap them.
     processes.kill(_cgroup_members(layout))
-    processes.stop(_inhabitants(layout), patience_seconds=_POD_PATIENCE_SECONDS)
+    processes.stop(processes.in_network_namespace(layout.namespace_file), patience_seconds=_INHABITANT_PATIENCE_SECONDS)
     processes.kill(processes.marked(MARKER_VARIABLE, str(layout.root)))
-    for file in _stray_files(layout):
-        file.unlink(missing_ok=True)
+    # Which stray entries are the cluster's is read from files below the root, so they go before these.
+    for entry in _stray_entries(layout):
+        entry.unlink(missing_ok=True)
     _unmount(layout)
-    network.delete(layout)
     cgroups.remove(layout.cgroup_prefix)
     for entry in _contents(layout):
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
     if state is not None:
         _prune_host_folders(state)
+
+
+def _refuse_from_inside(layout: Layout) -> None:
+    family = processes.own_family()
+    if any(process.pid in family for process in _everyone(layout)):
+        raise ClusterError(
+            "this process", "is itself inside the cluster", remedy="leave the cluster's shell and run it from outside"
+        )
 
 
 def _stop_in_order(state: ClusterState) -> None:
@@ -90,21 +102,14 @@ def _stop_in_order(state: ClusterState) -> None:
         processes.stop(batch, patience_seconds=_COMPONENT_PATIENCE_SECONDS)
 
 
-def _processes(layout: Layout) -> list[ProcessRef]:
-    """Every process of the cluster except this one and its ancestors, each once."""
-    found = [*processes.marked(MARKER_VARIABLE, str(layout.root)), *_inhabitants(layout), *_cgroup_members(layout)]
-    family = processes.own_family()
-    return sorted({process for process in found if process.pid not in family}, key=lambda process: process.pid)
-
-
-def _inhabitants(layout: Layout) -> list[ProcessRef]:
-    family = processes.own_family()
-    found = list(processes.in_network_namespace(layout.namespace_file))
-    if any(process.pid in family for process in found):
-        raise ClusterError(
-            "this terminal", "is inside the cluster's network namespace", remedy="leave the cluster's shell first"
-        )
-    return found
+def _everyone(layout: Layout) -> list[ProcessRef]:
+    """Every process of the cluster, each once."""
+    found = {
+        *processes.marked(MARKER_VARIABLE, str(layout.root)),
+        *processes.in_network_namespace(layout.namespace_file),
+        *_cgroup_members(layout),
+    }
+    return sorted(found, key=lambda process: process.pid)
 
 
 def _cgroup_members(layout: Layout) -> list[ProcessRef]:
@@ -113,21 +118,22 @@ def _cgroup_members(layout: Layout) -> list[ProcessRef]:
 
 
 def _mounts(layout: Layout) -> list[Path]:
-    """Mount points below the root, the deepest and latest first."""
+    """Mount points below the root, the latest first."""
     found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        # Blanks and the like are written as octal numbers.
-        point = Path(line.split()[4].encode().decode("unicode_escape"))
+    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+        # Blanks and the like are written as a backslash with three octal digits.
+        name = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), line.split()[4])
+        point = Path(name.decode(errors="surrogateescape"))
         if layout.root in point.parents:
             found.append(point)
     return found[::-1]
 
 
 def _unmount(layout: Layout) -> None:
-    for attempt in range(_MOUNT_PASSES):
+    for attempt in range(1, _MOUNT_PASSES + 1):
         for point in _mounts(layout):
-            # A busy mount is detached in the last pass; it vanishes with its last user, and none of ours is left.
-            lazily = ["--lazy"] if attempt == _MOUNT_PASSES - 1 else []
+            # A busy mount is detached in the last pass; it vanishes with its last user.
+            lazily = ["--lazy"] if attempt == _MOUNT_PASSES else []
             try:
                 run(["umount", *lazily, str(point)], remedy="end what uses the mount")
             except ClusterError:
@@ -135,23 +141,31 @@ def _unmount(layout: Layout) -> None:
                     raise
         if not _mounts(layout):
             return
-    raise ClusterError(str(_mounts(layout)[0]), "cannot be unmounted", remedy="end what uses the mount")
 
 
-def _stray_files(layout: Layout) -> list[Path]:
-    """Files of this cluster outside its root: shims' sockets, CNI results, links to container logs."""
+def _stray_entries(layout: Layout) -> list[Path]:
+    """Files of this cluster outside its root: shims' sockets, results of CNI plugins, links to container logs."""
     addresses = layout.root.glob("node*/containerd-state/io.containerd.runtime.v2.task/*/*/address")
-    found = [Path(address.read_text().strip().removeprefix("unix://")) for address in addresses]
-    found += _CNI_RESULTS.glob(f"evenkeel-{layout.key}-*")
-    found += [
-        link for link in _CONTAINER_LOGS.glob("*.log") if link.is_symlink() and layout.root in link.readlink().parents
-    ]
-    return [file for file in found if file.exists() or file.is_symlink()]
+    sockets = {Path(_content(address).decode().strip().removeprefix("unix://")) for address in addresses}
+    # Each result names the pod's network namespace, which is mounted below the root.
+    below = f'"{layout.root}/'.encode()
+    results = [file for file in _CNI_RESULTS.glob("*") if below in _content(file)]
+    links = [link for link in _CONTAINER_LOGS.glob("*.log") if link.is_symlink()]
+    logs = [link for link in links if layout.root in link.readlink().parents]
+    return [*sorted(entry for entry in sockets if entry.is_socket()), *results, *logs]
+
+
+def _content(file: Path) -> bytes:
+    """Read a file that a running cluster may remove at any moment."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def _contents(layout: Layout) -> list[Path]:
     """What is in the root folder apart from the logs and the lock."""
-    kept = {layout.logs, layout.lock_file}
+    kept = {layout.logs, layout.failed_logs, layout.lock_file}
     return [entry for entry in layout.root.iterdir() if entry not in kept] if layout.root.exists() else []
 
 
