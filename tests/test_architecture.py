@@ -1,0 +1,104 @@
+"""What the repository as a whole promises: the wheel, no clashing names, generated pages, a test for every id."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from evenkeel.cli.document_flags import render_flags
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("autoscaling", "recommender", "updater", "admission", "evenkeel")
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel once."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_holds_the_five_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == set(PACKAGES)
+    for package in PACKAGES:
+        shipped = {name for name in names if name.startswith(f"{package}/")}
+        files = subprocess.run(
+            ["git", "ls-files", package], cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
+        assert shipped >= {f for f in files.split() if (ROOT / f).exists()}
+
+
+def test_the_wheel_has_its_console_scripts_and_licence(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    entry_points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
+    scripts = set(re.findall(r"^([a-z-]+) = ", archive.read(entry_points).decode(), re.MULTILINE))
+    assert scripts == {
+        "evenkeel",
+        "kubectl-evenkeel",
+        "evenkeel-recommender",
+        "evenkeel-updater",
+        "evenkeel-admission-controller",
+    }
+    assert any(name.endswith("LICENSE") for name in archive.namelist())
+
+
+def test_no_other_distribution_brings_one_of_our_import_names() -> None:
+    owners = importlib.metadata.packages_distributions()
+    for package in PACKAGES:
+        assert set(owners.get(package, ["evenkeel"])) == {"evenkeel"}, package
+
+
+def test_the_page_of_flags_is_current() -> None:
+    assert (ROOT / "docs" / "flags.md").read_text() == render_flags(), "run `make docs`"
+
+
+def test_every_behaviour_has_its_line_in_the_parity_page() -> None:
+    from dataclasses import fields  # noqa: PLC0415 the test is about these fields alone
+
+    from autoscaling.behaviour import Behaviour  # noqa: PLC0415
+
+    page = (ROOT / "docs" / "parity.md").read_text()
+    for switch in fields(Behaviour):
+        assert f"`{switch.name}`" in page
+        assert switch.metadata["rule"] in page
+        assert switch.metadata["effect"] in page
+
+
+def test_every_listed_rule_has_a_test() -> None:
+    folders = (ROOT / "tests", ROOT / "e2e")
+    text = "\n".join(path.read_text() for folder in folders for path in folder.rglob("test_*.py"))
+    tested = set(
+        re.findall(
+            r"\b(?:api|admission|limits|recommender|updater|resize|beyond|case|performance):[A-Za-z0-9.-]+", text
+        )
+    )
+    with (ROOT / "docs" / "spec-ids.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ids = [row["id"] for row in rows]
+    assert len(ids) == len(set(ids))
+    assert all(row["rule"].strip() for row in rows)
+    assert sorted(set(ids) - tested) == []
+
+
+FORBIDDEN = re.compile(r"/root/|/work/|/home/|index-url|find-links")
+
+
+def test_nothing_committed_names_this_machine_or_an_index() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    skipped = {"tests/test_architecture.py", "Makefile"}
+    for name in files:
+        path = ROOT / name
+        if name in skipped or path.suffix in {".gz", ".sum"} or not path.exists():
+            continue
+        match = FORBIDDEN.search(path.read_text(errors="replace"))
+        assert match is None, f"{name}: {match and match.group()}"
