@@ -1,0 +1,75 @@
+"""A Prometheus histogram that takes a whole round's values at once.
+
+The client library's own histogram costs a walk through its buckets for each value, and leaves out the sum where bucket
+ends are negative. A round of the recommender has a value for each container and some ends are negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from autoscaling.runtime.go_literals import format_float
+
+
+class BulkHistogram(Collector):
+    """Counts of values per bucket, for each combination of labels.
+
+    Args:
+        name: Name of the family.
+        documentation: Its help text.
+        labels: Names of the labels, in the order in which values are given.
+        bounds: Upper ends of the buckets, rising; an end belongs to its bucket.
+        registry: Where the family is exposed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        documentation: str,
+        labels: Sequence[str],
+        bounds: Sequence[float],
+        registry: CollectorRegistry,
+    ) -> None:
+        self._family = (name, documentation, tuple(labels))
+        self._bounds = np.asarray(bounds, dtype=np.float64)
+        self._counts: dict[tuple[str, ...], NDArray[np.int64]] = {}
+        self._sums: dict[tuple[str, ...], float] = {}
+        registry.register(self)
+
+    def observe_all(self, labels: tuple[str, ...], values: NDArray[np.float64]) -> None:
+        """Count values under one combination of labels.
+
+        Args:
+            labels: The labels' values.
+            values: float64[n]; none of them counts nothing and creates no series.
+        """
+        if values.size == 0:
+            return
+        buckets = np.searchsorted(self._bounds, values, side="left")
+        counts = np.bincount(buckets, minlength=self._bounds.size + 1)
+        self._counts[labels] = self._counts.get(labels, 0) + counts
+        self._sums[labels] = self._sums.get(labels, 0.0) + float(values.sum())
+
+    def describe(self) -> Iterator[Metric]:
+        """Yield the empty family, so that registering finds clashes of names."""
+        name, documentation, labels = self._family
+        yield HistogramMetricFamily(name, documentation, labels=labels)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the family with cumulative counts, sum and count of each combination of labels."""
+        name, documentation, labels = self._family
+        family = HistogramMetricFamily(name, documentation, labels=labels)
+        ends = [*map(format_float, self._bounds.tolist()), "+Inf"]
+        for values, counts in self._counts.items():
+            named = dict(zip(labels, values, strict=True))
+            for end, count in zip(ends, np.cumsum(counts).tolist(), strict=True):
+                family.add_sample(f"{name}_bucket", {**named, "le": end}, count)
+            family.add_sample(f"{name}_sum", named, self._sums[values])
+            family.add_sample(f"{name}_count", named, int(counts.sum()))
+        yield family

@@ -1,0 +1,164 @@
+"""The recommender's metric families, named and bucketed as upstream's (spec: recommender:10)."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from autoscaling.runtime.exposition import BareCounter
+from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
+from recommender.shell.bulk_histogram import BulkHistogram
+
+LATENCY_BUCKETS_SECONDS = (
+    *(1.0, 2.0, 5.0, 7.5, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0),
+    *(90.0, 120.0, 150.0, 180.0, 240.0, 300.0, 600.0, 900.0, 1800.0),
+)
+CPU_BUCKETS_CORES = tuple(0.01 * 2**power for power in range(17))
+MEMORY_BUCKETS_BYTES = tuple(1e6 * 2**power for power in range(17))
+RELATIVE_BUCKETS = (
+    *(-1.0, -0.75, -0.5, -0.25, -0.1, -0.05, -0.025, -0.01, -0.005, -0.0025, -0.001, 0.0),
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0),
+)
+UPDATE_MODES = ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate", "InPlace")
+API_VERSIONS = ("v1beta1", "v1beta2", "v1")
+
+_QUALITY = "vpa_quality"
+_TRUTH = ("false", "true")
+_MODE_RESOURCE_OOM = ("update_mode", "resource", "is_oom")
+
+
+@dataclass(frozen=True, slots=True)
+class QualityMetrics:
+    """How far recommendations are from what containers use; labels in the order of the declarations."""
+
+    relative_diffs: BulkHistogram
+    missing_recommendations: Counter
+    cpu_over_usage: BulkHistogram
+    cpu_lower_equal_usage: BulkHistogram
+    memory_over_usage: BulkHistogram
+    memory_lower_equal_usage: BulkHistogram
+    cpu_recommendations: BulkHistogram
+    memory_recommendations: BulkHistogram
+    relative_changes: BulkHistogram
+
+    @classmethod
+    def register(cls, registry: CollectorRegistry) -> QualityMetrics:
+        """Declare the families in a registry."""
+
+        def cpu(name: str, about: str, *labels: str) -> BulkHistogram:
+            return BulkHistogram(f"{_QUALITY}_{name}", about, ("update_mode", *labels), CPU_BUCKETS_CORES, registry)
+
+        def memory(name: str, about: str, *labels: str) -> BulkHistogram:
+            return BulkHistogram(f"{_QUALITY}_{name}", about, ("update_mode", *labels), MEMORY_BUCKETS_BYTES, registry)
+
+        def relative(name: str, about: str, *labels: str) -> BulkHistogram:
+            return BulkHistogram(f"{_QUALITY}_{name}", about, labels, RELATIVE_BUCKETS, registry)
+
+        over, below = "Recommendation minus usage, where it exceeds", "Usage minus recommendation, where it reaches"
+        return cls(
+            relative_diffs=relative(
+                "usage_recommendation_relative_diffs",
+                "Usage relative to the recommendation, minus one",
+                *_MODE_RESOURCE_OOM,
+            ),
+            missing_recommendations=BareCounter(
+                f"{_QUALITY}_usage_sample_missing_recommendation_count",
+                "Usage samples of containers that have no recommendation",
+                _MODE_RESOURCE_OOM,
+                registry=registry,
+            ),
+            cpu_over_usage=cpu("cpu_recommendation_over_usage_diffs_cores", f"{over} it", "recommendation_missing"),
+            cpu_lower_equal_usage=cpu(
+                "cpu_recommendation_lower_equal_usage_diffs_cores", f"{below} it", "recommendation_missing"
+            ),
+            memory_over_usage=memory(
+                "mem_recommendation_over_usage_diffs_bytes", f"{over} it", "recommendation_missing", "is_oom"
+            ),
+            memory_lower_equal_usage=memory(
+                "mem_recommendation_lower_equal_usage_diffs_bytes", f"{below} it", "recommendation_missing", "is_oom"
+            ),
+            cpu_recommendations=cpu("cpu_recommendations_cores", "Recommended CPU"),
+            memory_recommendations=memory("mem_recommendations_bytes", "Recommended memory", "is_oom"),
+            relative_changes=relative(
+                "relative_recommendation_changes",
+                "New recommendation relative to the one before, minus one",
+                *("update_mode", "resource", "vpa_size_log2"),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecommenderMetrics:
+    """Every family of the recommender."""
+
+    vpa_objects: Gauge
+    recommendation_latency: Histogram
+    execution_latency: Histogram
+    aggregates: Gauge
+    metric_server_responses: Counter
+    prometheus_requests: Counter
+    prometheus_request_duration: Histogram
+    resource_reads: Counter
+    quality: QualityMetrics
+
+    @classmethod
+    def register(cls, registry: CollectorRegistry) -> RecommenderMetrics:
+        """Declare the families in a registry."""
+        name = "vpa_recommender"
+        return cls(
+            vpa_objects=Gauge(
+                f"{name}_vpa_objects_count",
+                "VerticalPodAutoscalers served",
+                ("update_mode", "has_recommendation", "api", "matches_pods", "unsupported_config"),
+                registry=registry,
+            ),
+            recommendation_latency=Histogram(
+                f"{name}_recommendation_latency_seconds",
+                "Time from the creation of a VerticalPodAutoscaler to its first recommendation",
+                buckets=LATENCY_BUCKETS_SECONDS,
+                registry=registry,
+            ),
+            execution_latency=Histogram(
+                f"{name}_execution_latency_seconds",
+                "Duration of a round and of its steps",
+                ("step",),
+                buckets=EXECUTION_BUCKETS_SECONDS,
+                registry=registry,
+            ),
+            aggregates=Gauge(
+                f"{name}_aggregate_container_states_count", "Container histories in memory", registry=registry
+            ),
+            metric_server_responses=BareCounter(
+                f"{name}_metric_server_responses",
+                "Answers of the metrics API",
+                ("is_error", "client_name"),
+                registry=registry,
+            ),
+            prometheus_requests=BareCounter(
+                f"{name}_prometheus_client_api_requests_count",
+                "Requests to Prometheus",
+                ("code", "method"),
+                registry=registry,
+            ),
+            prometheus_request_duration=Histogram(
+                f"{name}_prometheus_client_api_requests_duration_seconds",
+                "Duration of requests to Prometheus",
+                ("code", "method"),
+                buckets=REQUEST_BUCKETS_SECONDS,
+                registry=registry,
+            ),
+            resource_reads=BareCounter(
+                "vpa_resources_get_resources_count",
+                "Where the actual resources of a container were read from",
+                ("source",),
+                registry=registry,
+            ),
+            quality=QualityMetrics.register(registry),
+        )
+
+    def start_round(self) -> None:
+        """Set the number of objects to zero for every combination of labels."""
+        for labels in itertools.product(UPDATE_MODES, _TRUTH, API_VERSIONS, _TRUTH, _TRUTH):
+            self.vpa_objects.labels(*labels).set(0)
