@@ -181,6 +181,11 @@ class Cluster:
         """The certificate of the cluster's authority, as PEM."""
         return (self.layout.certificates / "ca.crt").read_bytes()
 
+    @property
+    def authority_bundle(self) -> str:
+        """The same in base64, as a webhook's or an APIService's caBundle."""
+        return certificates.encoded(self.authority_certificate)
+
     def expose_host_port(self, namespace: str, name: str, port: int, *, service_port: int = 443) -> None:
         """Make a Service that leads to a port of a host process in the namespace (10.77.0.1)."""
         labels: JsonObject = {"kubernetes.io/service-name": name}

@@ -13,8 +13,8 @@ from pathlib import Path
 from e2e.cluster.errors import ClusterError
 
 DEFAULT_ROOT = Path("/var/tmp/evenkeel-e2e")
-MARKER_VARIABLE = "EVENKEEL_E2E_ROOT"
-"""Environment variable that each process of a cluster carries, with the root folder as value."""
+MARKER_VARIABLE = "EVENKEEL_E2E_PART_OF"
+"""Environment variable that each process of a cluster carries, with the root folder as value; nobody else sets it."""
 
 HOST_ADDRESS = "10.77.0.1"
 """Address of the first node, of the API server and of everything that runs as a host process in the namespace."""

@@ -1,0 +1,51 @@
+"""One real cluster for all tests of a run.
+
+``EVENKEEL_E2E_ROOT`` chooses its folder. With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found there is used as it
+is, and the cluster stays up at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.cluster.cluster import Cluster, start_with_retry
+from e2e.cluster.kube import Kube
+from e2e.cluster.layout import DEFAULT_ROOT
+from e2e.cluster.nodes import default_nodes
+
+_NODES = 2
+_LONGEST_NAMESPACE = 50
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of two nodes, the second smaller than the first."""
+    keep = bool(os.environ.get("EVENKEEL_E2E_KEEP"))
+    started = Cluster(Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT))
+    if not (keep and started.is_healthy()):
+        start_with_retry(started, default_nodes(_NODES), outlives_driver=keep)
+    try:
+        yield started
+    finally:
+        if not keep:
+            started.down()
+
+
+@pytest.fixture
+def kube(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Kube]:
+    """A namespace of the test's own, deleted with everything in it at the test's end."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")
+    kube = Kube(cluster, f"e2e-{words}"[:_LONGEST_NAMESPACE].rstrip("-"))
+    if kube.find("namespace", kube.namespace) is not None:
+        kube.delete("namespace", kube.namespace)
+    cluster.kubectl("create", "namespace", kube.namespace)
+    kube.wait_for(lambda: kube.find("serviceaccount", "default"), "the namespace's default service account")
+    try:
+        yield kube
+    finally:
+        kube.delete("namespace", kube.namespace, wait=False)
