@@ -1,0 +1,144 @@
+"""The pods a VPA's target stands for, and whether the target may be used at all (spec: recommender:11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from autoscaling.matching import NOTHING, InvalidSelectorError, Selector, parse_selector
+from autoscaling.ownership import ControllerKey, Controllers, OwnerLookupError, OwnerNotCachedError, ScaleAnswer
+from autoscaling.pod import Owner
+from autoscaling.vpa import Vpa
+from autoscaling.workload import Workload
+
+WorkloadKey = tuple[str, str, str]
+"""Namespace, kind and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owners(Mapping[WorkloadKey, tuple[Owner, ...]]):
+    """Owner references of the workloads of another mapping, without a copy."""
+
+    workloads: Mapping[WorkloadKey, Workload]
+
+    def __getitem__(self, key: WorkloadKey) -> tuple[Owner, ...]:
+        return self.workloads[key].owners
+
+    def __iter__(self) -> Iterator[WorkloadKey]:
+        return iter(self.workloads)
+
+    def __len__(self) -> int:
+        return len(self.workloads)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownControllers:
+    """All that is known of controllers: cached workloads, and answers of scale subresources for other kinds."""
+
+    workloads: Mapping[WorkloadKey, Workload]
+    scales: Mapping[ControllerKey, ScaleAnswer]
+
+    @classmethod
+    def of(cls, workloads: Iterable[Workload], scales: Mapping[ControllerKey, ScaleAnswer]) -> KnownControllers:
+        """Return the view over a list of workloads."""
+        return cls({(w.namespace, w.kind, w.name): w for w in workloads}, scales)
+
+    def topmost(self, start: ControllerKey) -> ControllerKey | None:
+        """Climb to the topmost well-known or scalable controller; see ``Controllers.topmost``."""
+        return Controllers(_Owners(self.workloads), self.scales).topmost(start)
+
+    def selector(self, key: ControllerKey) -> Selector:
+        """Return the pod selector of a controller (spec: recommender:11.1).
+
+        Raises:
+            OwnerNotCachedError: Its scale has not been looked up yet.
+            OwnerLookupError: It does not exist, has no scale, or its selector is empty or unreadable.
+        """
+        if key.is_well_known:
+            workload = self.workloads.get((key.namespace, key.kind, key.name))
+            if workload is None:
+                raise OwnerLookupError(f"{key.kind} {key.namespace}/{key.name} does not exist")
+            return workload.selector
+        if key not in self.scales:
+            raise OwnerNotCachedError(key)
+        answer = self.scales[key]
+        if not answer.is_found:
+            raise _unhandled(key, answer.failure or "it has no scale subresource")
+        if not answer.selector:
+            raise _unhandled(key, "its scale names no selector")
+        try:
+            return parse_selector(answer.selector)
+        except InvalidSelectorError as error:
+            raise _unhandled(key, str(error)) from error
+
+
+def _unhandled(key: ControllerKey, cause: str) -> OwnerLookupError:
+    """Say that a target is of a kind whose pods cannot be found."""
+    return OwnerLookupError(
+        f"unhandled targetRef {key.api_version} / {key.kind} / {key.name}: {cause}; aim at a workload with a scale "
+        "subresource",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTarget:
+    """What a VPA's target came to.
+
+    Args:
+        selector: Of the target's pods; it matches nothing where there is a problem.
+        problem: Why the target cannot be used, empty where it can.
+    """
+
+    selector: Selector
+    problem: str = ""
+
+
+def target_key(vpa: Vpa) -> ControllerKey | None:
+    """Return what a VPA aims at, None where it names nothing."""
+    target = vpa.target_ref
+    return ControllerKey(vpa.namespace, target.kind, target.name, target.api_version) if target else None
+
+
+def target_selector(vpa: Vpa, known: KnownControllers) -> Selector:
+    """Return the selector of a VPA's target, whether it is the topmost controller or not (updater M-8).
+
+    Raises:
+        OwnerNotCachedError: The target's scale has not been looked up yet.
+        OwnerLookupError: There is no target or it cannot be read.
+    """
+    key = target_key(vpa)
+    if key is None:
+        raise OwnerLookupError(f"{vpa.ref} has no targetRef; name the workload in spec.targetRef")
+    return known.selector(key)
+
+
+def resolve_target(vpa: Vpa, known: KnownControllers) -> ResolvedTarget:
+    """Return a VPA's pods, or why its target cannot be used (spec: recommender:11.3).
+
+    Raises:
+        OwnerNotCachedError: A scale on the way has not been looked up yet.
+    """
+    try:
+        selector = target_selector(vpa, known)
+    except OwnerNotCachedError:
+        raise
+    except OwnerLookupError as error:
+        return ResolvedTarget(NOTHING, f"cannot read the target: {error}")
+    key = target_key(vpa)
+    assert key is not None
+    try:
+        top = known.topmost(key)
+    except OwnerNotCachedError:
+        raise
+    except OwnerLookupError as error:
+        return ResolvedTarget(NOTHING, f"cannot tell whether {_named(key)} is the topmost controller: {error}")
+    if top is None:
+        return ResolvedTarget(NOTHING, f"{_named(key)} is neither a known kind of controller nor scalable")
+    if top != key:
+        return ResolvedTarget(NOTHING, f"{_named(key)} has a parent, {_named(top)}; point targetRef at the topmost one")
+    return ResolvedTarget(selector)
+
+
+def _named(key: ControllerKey) -> str:
+    """Return a controller as conditions name it."""
+    return f"{key.api_version}.{key.kind}/{key.name}"
