@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from autoscaling.runtime.api_group import ApiGroup
 from e2e.api_socket import Answer, ApiSocket, api_socket
 from e2e.cluster.binaries import MODULES
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, JsonValue, at, condition, objects_at, text_at
-from evenkeel.crd.definitions import Group, definitions
+from evenkeel.crd.definitions import definitions
 from evenkeel.crd.schema import QUANTITY_PATTERN
 from tests.manifests.custom_objects import (
     CHECKPOINTS,
@@ -28,14 +29,14 @@ from tests.manifests.custom_objects import (
     autoscaler,
     checkpoint,
 )
-from tests.manifests.rendering import rendered
+from tests.manifests.rendering import MANIFESTS, rendered
 
-_FOLDERS = {Group.OWN: "crd", Group.UPSTREAM: "crd/upstream-group"}
+_FOLDERS = {ApiGroup.EVENKEEL: "crd", ApiGroup.UPSTREAM: "crd/upstream-group"}
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _NAMESPACE = "default"
 _ESTABLISHED_SECONDS = 30.0
 
-_GROUPS = pytest.mark.parametrize("group", Group, ids=lambda group: group.name)
+_GROUPS = pytest.mark.parametrize("group", ApiGroup, ids=lambda group: group.name)
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +67,16 @@ def _collection(definition: JsonObject) -> str:
     return f"/apis/{group}/v1/namespaces/{_NAMESPACE}/{plural}"
 
 
-def _autoscalers(group: Group) -> str:
+def _autoscalers(group: ApiGroup) -> str:
     return f"/apis/{group.value}/v1/namespaces/{_NAMESPACE}/verticalpodautoscalers"
 
 
-def _checkpoints(group: Group) -> str:
+def _checkpoints(group: ApiGroup) -> str:
     return f"/apis/{group.value}/v1/namespaces/{_NAMESPACE}/verticalpodautoscalercheckpoints"
 
 
 @pytest.fixture
-def stored(api: ApiSocket, group: Group) -> Iterator[str]:
+def stored(api: ApiSocket, group: ApiGroup) -> Iterator[str]:
     """The path of a stored autoscaler named stored, without any optional field."""
     path = f"{_autoscalers(group)}/stored"
     assert api.post(_autoscalers(group), autoscaler(group, {"targetRef": TARGET}, "stored")).code == 201
@@ -83,7 +84,7 @@ def stored(api: ApiSocket, group: Group) -> Iterator[str]:
     assert api.delete(path).code == 200
 
 
-def _assert_verdict(case: Case, group: Group, answer: Answer) -> None:
+def _assert_verdict(case: Case, group: ApiGroup, answer: Answer) -> None:
     expected = case.refused(group)
     if expected == TAKEN:
         assert answer.code in {200, 201}, answer.message
@@ -94,18 +95,18 @@ def _assert_verdict(case: Case, group: Group, answer: Answer) -> None:
 
 @_GROUPS
 @pytest.mark.parametrize("plural", ["verticalpodautoscalers", "verticalpodautoscalercheckpoints"])
-def test_the_definition_is_established_and_structural(api: ApiSocket, group: Group, plural: str) -> None:
+def test_the_definition_is_established_and_structural(api: ApiSocket, group: ApiGroup, plural: str) -> None:
     definition = api.read(f"{_DEFINITIONS}/{plural}.{group.value}").body
     found = {
         text_at(entry, "type"): text_at(entry, "status") for entry in objects_at(definition, "status", "conditions")
     }
-    approval = {"KubernetesAPIApprovalPolicyConformant": "True"} if group is Group.UPSTREAM else {}
+    approval = {"KubernetesAPIApprovalPolicyConformant": "True"} if group is ApiGroup.UPSTREAM else {}
     assert found == {"NamesAccepted": "True", "Established": "True", **approval}
     assert at(definition, "status", "storedVersions") == ["v1"]
 
 
 @_GROUPS
-def test_short_names_and_subresources(api: ApiSocket, group: Group) -> None:
+def test_short_names_and_subresources(api: ApiSocket, group: ApiGroup) -> None:
     resources = {
         text_at(entry, "name"): entry for entry in objects_at(api.read(f"/apis/{group.value}/v1").body, "resources")
     }
@@ -114,43 +115,50 @@ def test_short_names_and_subresources(api: ApiSocket, group: Group) -> None:
         "verticalpodautoscalers/status",
         "verticalpodautoscalercheckpoints",
     }
-    prefix = "e" if group is Group.OWN else ""
+    prefix = "e" if group is ApiGroup.EVENKEEL else ""
     assert resources["verticalpodautoscalers"]["shortNames"] == [f"{prefix}vpa"]
     assert resources["verticalpodautoscalercheckpoints"]["shortNames"] == [f"{prefix}vpacheckpoint"]
 
 
 @_GROUPS
 @pytest.mark.parametrize("case", SPECS, ids=lambda case: case.label)
-def test_spec(api: ApiSocket, case: Case, group: Group) -> None:
+def test_spec(api: ApiSocket, case: Case, group: ApiGroup) -> None:
     _assert_verdict(case, group, api.post(f"{_autoscalers(group)}?dryRun=All", autoscaler(group, case.body)))
 
 
 @_GROUPS
 @pytest.mark.parametrize("case", CHECKPOINTS, ids=lambda case: case.label)
-def test_checkpoint(api: ApiSocket, case: Case, group: Group) -> None:
+def test_checkpoint(api: ApiSocket, case: Case, group: ApiGroup) -> None:
     _assert_verdict(case, group, api.post(f"{_checkpoints(group)}?dryRun=All", checkpoint(group, case.body)))
 
 
-@pytest.fixture(scope="module", params=Group, ids=lambda group: group.name)
-def with_status(api: ApiSocket, request: pytest.FixtureRequest) -> Iterator[Group]:
+@pytest.fixture(scope="module", params=ApiGroup, ids=lambda group: group.name)
+def with_status(api: ApiSocket, request: pytest.FixtureRequest) -> Iterator[ApiGroup]:
     """A group with a stored autoscaler named with-status."""
-    group: Group = request.param
+    group: ApiGroup = request.param
     assert api.post(_autoscalers(group), autoscaler(group, {"targetRef": TARGET}, "with-status")).code == 201
     yield group
     assert api.delete(f"{_autoscalers(group)}/with-status").code == 200
 
 
 @pytest.mark.parametrize("case", STATUSES, ids=lambda case: case.label)
-def test_status(api: ApiSocket, case: Case, with_status: Group) -> None:
+def test_status(api: ApiSocket, case: Case, with_status: ApiGroup) -> None:
     """Written as the recommender writes it: the whole status in one operation."""
     path = f"{_autoscalers(with_status)}/with-status/status?dryRun=All"
     operations: JsonValue = [{"op": "add", "path": "/status", "value": case.body}]
     _assert_verdict(case, with_status, api.patch(path, operations))
 
 
+@pytest.mark.parametrize("path", sorted((MANIFESTS / "examples").glob("*.yaml")), ids=lambda path: path.name)
+def test_examples(api: ApiSocket, path: Path) -> None:
+    query = "dryRun=All&fieldValidation=Strict"
+    answer = api.post(f"{_autoscalers(ApiGroup.EVENKEEL)}?{query}", yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert answer.code == 201, answer.message
+
+
 @_GROUPS
 @pytest.mark.usefixtures("stored")
-def test_nothing_is_defaulted(api: ApiSocket, group: Group) -> None:
+def test_nothing_is_defaulted(api: ApiSocket, group: ApiGroup) -> None:
     """Row api:1: what is absent stays absent, and an empty object stays empty."""
     spec: JsonObject = {
         "targetRef": TARGET,
@@ -164,7 +172,7 @@ def test_nothing_is_defaulted(api: ApiSocket, group: Group) -> None:
 
 
 @_GROUPS
-def test_unknown_fields_are_pruned(api: ApiSocket, group: Group) -> None:
+def test_unknown_fields_are_pruned(api: ApiSocket, group: ApiGroup) -> None:
     spec: JsonObject = {
         "targetRef": {**TARGET, "uid": "1"},
         "updatePolicy": {"updateMode": "Off", "windows": []},
@@ -184,7 +192,7 @@ def test_unknown_fields_are_pruned(api: ApiSocket, group: Group) -> None:
 
 
 @_GROUPS
-def test_bucket_weights_are_not_pruned(api: ApiSocket, group: Group) -> None:
+def test_bucket_weights_are_not_pruned(api: ApiSocket, group: ApiGroup) -> None:
     """Row api:2."""
     histogram: JsonObject = {"bucketWeights": {"0": 1, "x": {"y": [2]}}, "totalWeight": 1.5}
     body: JsonObject = {
@@ -197,7 +205,7 @@ def test_bucket_weights_are_not_pruned(api: ApiSocket, group: Group) -> None:
 
 
 @_GROUPS
-def test_status_and_spec_are_written_apart(api: ApiSocket, group: Group, stored: str) -> None:
+def test_status_and_spec_are_written_apart(api: ApiSocket, group: ApiGroup, stored: str) -> None:
     """Row api:1: the status subresource leaves the spec and its generation alone, and the object leaves the status."""
     status: JsonObject = {"observedGeneration": 1}
     change: JsonValue = [{"op": "add", "path": "/status", "value": status}, {"op": "remove", "path": "/spec/targetRef"}]
@@ -215,7 +223,7 @@ def test_status_and_spec_are_written_apart(api: ApiSocket, group: Group, stored:
 
 
 @_GROUPS
-def test_a_checkpoint_has_no_status_subresource(api: ApiSocket, group: Group) -> None:
+def test_a_checkpoint_has_no_status_subresource(api: ApiSocket, group: ApiGroup) -> None:
     """Row api:2: its status is written with the object."""
     path = f"{_checkpoints(group)}/kept"
     assert api.post(_checkpoints(group), checkpoint(group, {"status": {"version": "v3"}}, "kept")).code == 201
@@ -247,7 +255,7 @@ _OWN_CELLS = {
 
 
 @_GROUPS
-def test_columns(api: ApiSocket, group: Group, stored: str) -> None:
+def test_columns(api: ApiSocket, group: ApiGroup, stored: str) -> None:
     """Rows api:1 and api:7.7: what kubectl prints, in what order, and what only with -o wide."""
     conditions = [("RecommendationProvided", "True"), ("LowConfidence", "True"), ("NoPodsMatched", "False")]
     target: JsonObject = {"cpu": "25m", "memory": "250Mi"}
@@ -274,7 +282,7 @@ def test_columns(api: ApiSocket, group: Group, stored: str) -> None:
     cells = dict(zip((text_at(column, "name") for column in columns), _cells(table), strict=True))
     assert cells.pop("Name") == "stored"
     assert re.fullmatch(r"\d+s", str(cells.pop("Age")))
-    assert cells == (_OWN_CELLS if group is Group.OWN else _UPSTREAM_CELLS)
+    assert cells == (_OWN_CELLS if group is ApiGroup.EVENKEEL else _UPSTREAM_CELLS)
 
 
 def _cells(table: JsonObject) -> list[JsonValue]:
@@ -295,7 +303,7 @@ def published() -> dict[str, JsonObject]:
 @pytest.mark.parametrize("plural", ["verticalpodautoscalers", "verticalpodautoscalercheckpoints"])
 def test_the_rendering_of_upstreams_group_rules_as_upstreams_own(published: dict[str, JsonObject], plural: str) -> None:
     """Everything but the wording, the old version and the way the quantity pattern is written is the same."""
-    theirs, ours = published[plural], definitions(Group.UPSTREAM)[plural]
+    theirs, ours = published[plural], definitions(ApiGroup.UPSTREAM)[plural]
     assert at(ours, "spec", "names") == at(theirs, "spec", "names")
     assert at(ours, "spec", "scope") == at(theirs, "spec", "scope")
     approval = "api-approved.kubernetes.io"

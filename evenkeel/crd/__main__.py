@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from evenkeel.crd.definitions import Group
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.files import definition_files
 
 
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m evenkeel.crd FOLDER, where FOLDER is the repository's manifests\n")
         return 2
-    for group in Group:
+    for group in ApiGroup:
         for name, content in definition_files(group).items():
             path = Path(arguments[0]) / name
             path.parent.mkdir(parents=True, exist_ok=True)

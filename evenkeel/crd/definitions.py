@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.autoscaler import autoscaler_schema
 from evenkeel.crd.checkpoint import checkpoint_schema
 from evenkeel.crd.schema import Json, Schema
-
-
-class Group(Enum):
-    """An API group that carries the two kinds."""
-
-    OWN = "autoscaling.evenkeel.dev"
-    UPSTREAM = "autoscaling.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +19,7 @@ class _Kind:
     has_status: bool
 
 
-def definitions(group: Group) -> dict[str, Schema]:
+def definitions(group: ApiGroup) -> dict[str, Schema]:
     """The CustomResourceDefinition objects of a group.
 
     Args:
@@ -37,7 +30,7 @@ def definitions(group: Group) -> dict[str, Schema]:
 
     Spec: api 1, 2, 7.1 and 7.7.
     """
-    own = group is Group.OWN
+    own = group is ApiGroup.EVENKEEL
     kinds = (
         _Kind(
             "VerticalPodAutoscaler",
@@ -57,10 +50,10 @@ def definitions(group: Group) -> dict[str, Schema]:
     return {f"{kind.name.lower()}s": _definition(group, kind) for kind in kinds}
 
 
-def _definition(group: Group, kind: _Kind) -> Schema:
+def _definition(group: ApiGroup, kind: _Kind) -> Schema:
     singular = kind.name.lower()
     metadata: Schema = {"name": f"{singular}s.{group.value}"}
-    if group is Group.UPSTREAM:
+    if group is ApiGroup.UPSTREAM:
         # An API server takes a definition in a k8s.io group only with the review that approved it.
         approval = "https://github.com/kubernetes/kubernetes/pull/63797"
         metadata["annotations"] = {"api-approved.kubernetes.io": approval}

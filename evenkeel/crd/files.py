@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import yaml
 
-from evenkeel.crd.definitions import Group, definitions
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.crd.definitions import definitions
 
-_FOLDERS = {Group.OWN: "crd", Group.UPSTREAM: "crd/upstream-group"}
+_FOLDERS = {ApiGroup.EVENKEEL: "crd", ApiGroup.UPSTREAM: "crd/upstream-group"}
 
 _HEADER = "# Written by `python -m evenkeel.crd manifests`: change evenkeel/crd and run it again.\n"
 
 
-def definition_files(group: Group) -> dict[str, str]:
+def definition_files(group: ApiGroup) -> dict[str, str]:
     """YAML text of each definition of a group, by its path below ``manifests/``."""
     return {
         f"{_FOLDERS[group]}/{plural}.yaml": _HEADER + yaml.safe_dump(definition, sort_keys=False, width=120)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenkeel.crd.definitions import Group
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.schema import Json, Schema
 
 TAKEN = ""
@@ -31,9 +31,9 @@ class Case:
     own: str
     server_only: bool = False
 
-    def refused(self, group: Group) -> str:
+    def refused(self, group: ApiGroup) -> str:
         """Path of the field that is refused in a group, or TAKEN."""
-        return self.own if group is Group.OWN else self.upstream
+        return self.own if group is ApiGroup.EVENKEEL else self.upstream
 
     @property
     def label(self) -> str:
@@ -41,13 +41,13 @@ class Case:
         return f"{self.row} {self.name}"
 
 
-def autoscaler(group: Group, spec: Schema, name: str = "web") -> Schema:
+def autoscaler(group: ApiGroup, spec: Schema, name: str = "web") -> Schema:
     """A VerticalPodAutoscaler of a group."""
     metadata: Schema = {"name": name, "namespace": "default"}
     return {"apiVersion": f"{group.value}/v1", "kind": "VerticalPodAutoscaler", "metadata": metadata, "spec": spec}
 
 
-def checkpoint(group: Group, rest: Schema, name: str = "web-app") -> Schema:
+def checkpoint(group: ApiGroup, rest: Schema, name: str = "web-app") -> Schema:
     """A VerticalPodAutoscalerCheckpoint of a group."""
     metadata: Schema = {"name": name, "namespace": "default"}
     kind = "VerticalPodAutoscalerCheckpoint"

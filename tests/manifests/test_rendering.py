@@ -8,8 +8,9 @@ import jsonschema
 import pytest
 import yaml
 
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.autoscaler import autoscaler_schema
-from evenkeel.crd.definitions import Group, definitions
+from evenkeel.crd.definitions import definitions
 from evenkeel.crd.schema import Schema
 from tests.manifests.rendering import (
     DROP_IN,
@@ -64,9 +65,9 @@ def test_every_file_is_in_some_folder_that_renders() -> None:
 
 def test_the_own_installation_brings_its_definitions() -> None:
     found = of_kind(OWN, "CustomResourceDefinition")
-    assert {name.split(".", 1)[0] for name in found} == set(definitions(Group.OWN))
+    assert {name.split(".", 1)[0] for name in found} == set(definitions(ApiGroup.EVENKEEL))
     for name, definition in found.items():
-        assert definition["spec"] == definitions(Group.OWN)[name.split(".", 1)[0]]["spec"]
+        assert definition["spec"] == definitions(ApiGroup.EVENKEEL)[name.split(".", 1)[0]]["spec"]
 
 
 def test_the_drop_in_leaves_upstreams_definitions_alone() -> None:

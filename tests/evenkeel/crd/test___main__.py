@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.__main__ import main
-from evenkeel.crd.definitions import Group
 from evenkeel.crd.files import definition_files
 
 
@@ -18,7 +18,7 @@ def test_it_writes_every_definition(tmp_path: Path) -> None:
         for path in tmp_path.rglob("*")
         if path.is_file()
     }
-    assert written == {name: text for group in Group for name, text in definition_files(group).items()}
+    assert written == {name: text for group in ApiGroup for name, text in definition_files(group).items()}
 
 
 def test_it_wants_a_folder(capsys: pytest.CaptureFixture[str]) -> None:

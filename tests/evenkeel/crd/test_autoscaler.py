@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.autoscaler import autoscaler_schema
-from evenkeel.crd.definitions import Group
 from evenkeel.crd.schema import Json, Schema
 from tests.evenkeel.crd.offline import refused_fields
 from tests.manifests.custom_objects import SPECS, STATUSES, TAKEN, TARGET, Case, autoscaler
 from tests.manifests.structural import as_list, as_object, at, nodes
 
-_GROUPS = pytest.mark.parametrize("group", Group, ids=lambda group: group.name)
+_GROUPS = pytest.mark.parametrize("group", ApiGroup, ids=lambda group: group.name)
 
 
-def _schema(group: Group) -> Schema:
-    return autoscaler_schema(strict=group is Group.OWN)
+def _schema(group: ApiGroup) -> Schema:
+    return autoscaler_schema(strict=group is ApiGroup.EVENKEEL)
 
 
-def _assert_verdict(case: Case, group: Group, instance: Schema) -> None:
+def _assert_verdict(case: Case, group: ApiGroup, instance: Schema) -> None:
     expected = case.refused(group)
     fields = refused_fields(_schema(group), instance)
     assert fields == (set() if expected == TAKEN or case.server_only else {expected}), case.label
@@ -26,13 +26,13 @@ def _assert_verdict(case: Case, group: Group, instance: Schema) -> None:
 
 @_GROUPS
 @pytest.mark.parametrize("case", SPECS, ids=lambda case: case.label)
-def test_spec(case: Case, group: Group) -> None:
+def test_spec(case: Case, group: ApiGroup) -> None:
     _assert_verdict(case, group, autoscaler(group, case.body))
 
 
 @_GROUPS
 @pytest.mark.parametrize("case", STATUSES, ids=lambda case: case.label)
-def test_status(case: Case, group: Group) -> None:
+def test_status(case: Case, group: ApiGroup) -> None:
     _assert_verdict(case, group, {**autoscaler(group, {"targetRef": TARGET}), "status": case.body})
 
 
@@ -41,11 +41,11 @@ def _field_names(schema: Schema) -> dict[str, list[str]]:
 
 
 def test_both_groups_have_the_same_fields() -> None:
-    assert _field_names(_schema(Group.OWN)) == _field_names(_schema(Group.UPSTREAM))
+    assert _field_names(_schema(ApiGroup.EVENKEEL)) == _field_names(_schema(ApiGroup.UPSTREAM))
 
 
 def test_no_field_has_a_default() -> None:
-    for group in Group:
+    for group in ApiGroup:
         assert [path for path, node in nodes(_schema(group)) if "default" in node] == []
 
 
@@ -72,9 +72,9 @@ _LONGER_RULES = {
 
 def test_the_own_group_adds_exactly_these_rules() -> None:
     """Rows api:7.1; whatever else differs would make an object valid in one group only by accident."""
-    upstream = dict(nodes(_schema(Group.UPSTREAM)))
+    upstream = dict(nodes(_schema(ApiGroup.UPSTREAM)))
     added: dict[str, Schema] = {}
-    for path, node in nodes(_schema(Group.OWN)):
+    for path, node in nodes(_schema(ApiGroup.EVENKEEL)):
         own = {key: value for key, value in node.items() if key not in {"properties", "items", "additionalProperties"}}
         base = upstream[path]
         assert all(key in own for key in base if key not in {"properties", "items", "additionalProperties"}), path
@@ -89,7 +89,7 @@ def test_the_own_group_adds_exactly_these_rules() -> None:
 
 @pytest.mark.parametrize("path", [(), ("resourcePolicy", "properties", "containerPolicies", "items", "properties")])
 def test_boosts_tie_their_amount_to_their_type(path: tuple[str, ...]) -> None:
-    for group in Group:
+    for group in ApiGroup:
         boost: Json = at(
             _schema(group), "properties", "spec", "properties", *path, "startupBoost", "properties", "cpu"
         )  # fmt: skip
@@ -101,6 +101,6 @@ def test_boosts_tie_their_amount_to_their_type(path: tuple[str, ...]) -> None:
 
 
 def test_a_target_is_replaced_as_a_whole() -> None:
-    for group in Group:
+    for group in ApiGroup:
         target = at(_schema(group), "properties", "spec", "properties", "targetRef")
         assert at(target, "x-kubernetes-map-type") == "atomic"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.checkpoint import checkpoint_schema
-from evenkeel.crd.definitions import Group
 from tests.evenkeel.crd.offline import refused_fields
 from tests.manifests.custom_objects import CHECKPOINTS, TAKEN, Case, checkpoint
 from tests.manifests.structural import nodes
@@ -13,7 +13,7 @@ from tests.manifests.structural import nodes
 
 @pytest.mark.parametrize("case", CHECKPOINTS, ids=lambda case: case.label)
 def test_checkpoint(case: Case) -> None:
-    fields = refused_fields(checkpoint_schema(), checkpoint(Group.UPSTREAM, case.body))
+    fields = refused_fields(checkpoint_schema(), checkpoint(ApiGroup.UPSTREAM, case.body))
     assert fields == (set() if case.upstream == TAKEN or case.server_only else {case.upstream}), case.label
 
 

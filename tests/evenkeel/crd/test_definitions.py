@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.crd.definitions import Group, definitions
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.crd.definitions import definitions
 from evenkeel.crd.schema import Json, Schema
 from tests.manifests.structural import as_list, as_object, at, faults
 
@@ -12,21 +13,21 @@ _AUTOSCALERS = "verticalpodautoscalers"
 _CHECKPOINTS = "verticalpodautoscalercheckpoints"
 
 _ALL = [
-    ("api:1", Group.UPSTREAM, _AUTOSCALERS, "VerticalPodAutoscaler", "vpa"),
-    ("api:2", Group.UPSTREAM, _CHECKPOINTS, "VerticalPodAutoscalerCheckpoint", "vpacheckpoint"),
-    ("product:2", Group.OWN, _AUTOSCALERS, "VerticalPodAutoscaler", "evpa"),
-    ("product:2", Group.OWN, _CHECKPOINTS, "VerticalPodAutoscalerCheckpoint", "evpacheckpoint"),
+    ("api:1", ApiGroup.UPSTREAM, _AUTOSCALERS, "VerticalPodAutoscaler", "vpa"),
+    ("api:2", ApiGroup.UPSTREAM, _CHECKPOINTS, "VerticalPodAutoscalerCheckpoint", "vpacheckpoint"),
+    ("product:2", ApiGroup.EVENKEEL, _AUTOSCALERS, "VerticalPodAutoscaler", "evpa"),
+    ("product:2", ApiGroup.EVENKEEL, _CHECKPOINTS, "VerticalPodAutoscalerCheckpoint", "evpacheckpoint"),
 ]
 
 
-def _version(group: Group, plural: str) -> Schema:
+def _version(group: ApiGroup, plural: str) -> Schema:
     versions = as_list(at(definitions(group)[plural], "spec", "versions"))
     assert len(versions) == 1
     return as_object(versions[0])
 
 
 @pytest.mark.parametrize(("row", "group", "plural", "kind", "short_name"), _ALL)
-def test_names(row: str, group: Group, plural: str, kind: str, short_name: str) -> None:
+def test_names(row: str, group: ApiGroup, plural: str, kind: str, short_name: str) -> None:
     definition = definitions(group)[plural]
     assert at(definition, "metadata", "name") == f"{plural}.{group.value}", row
     assert at(definition, "spec", "group") == group.value
@@ -41,7 +42,7 @@ def test_names(row: str, group: Group, plural: str, kind: str, short_name: str) 
 
 
 @pytest.mark.parametrize(("row", "group", "plural", "kind", "short_name"), _ALL)
-def test_version(row: str, group: Group, plural: str, kind: str, short_name: str) -> None:
+def test_version(row: str, group: ApiGroup, plural: str, kind: str, short_name: str) -> None:
     version = _version(group, plural)
     assert (version["name"], version["served"], version["storage"]) == ("v1", True, True), row
     subresources: Json = {"status": {}} if plural == _AUTOSCALERS else None
@@ -52,9 +53,9 @@ def test_version(row: str, group: Group, plural: str, kind: str, short_name: str
 def test_only_upstream_needs_an_approval() -> None:
     for plural in (_AUTOSCALERS, _CHECKPOINTS):
         approval = "https://github.com/kubernetes/kubernetes/pull/63797"
-        annotations = at(definitions(Group.UPSTREAM)[plural], "metadata", "annotations")
+        annotations = at(definitions(ApiGroup.UPSTREAM)[plural], "metadata", "annotations")
         assert annotations == {"api-approved.kubernetes.io": approval}
-        assert "annotations" not in as_object(definitions(Group.OWN)[plural]["metadata"])
+        assert "annotations" not in as_object(definitions(ApiGroup.EVENKEEL)[plural]["metadata"])
 
 
 _FIRST_TARGET = ".status.recommendation.containerRecommendations[0].target"
@@ -80,9 +81,9 @@ _OWN_COLUMNS = [
 
 @pytest.mark.parametrize(
     ("row", "group", "columns"),
-    [("api:1", Group.UPSTREAM, _UPSTREAM_COLUMNS), ("api:7.7", Group.OWN, _OWN_COLUMNS)],
+    [("api:1", ApiGroup.UPSTREAM, _UPSTREAM_COLUMNS), ("api:7.7", ApiGroup.EVENKEEL, _OWN_COLUMNS)],
 )
-def test_columns(row: str, group: Group, columns: list[tuple[str, str, str, int]]) -> None:
+def test_columns(row: str, group: ApiGroup, columns: list[tuple[str, str, str, int]]) -> None:
     found = [
         (column["name"], column["type"], column["jsonPath"], column.get("priority", 0))
         for column in map(as_object, as_list(_version(group, _AUTOSCALERS)["additionalPrinterColumns"]))
