@@ -37,6 +37,19 @@ class Behaviour:
         "A resize or an eviction names the pod's UID, so a replacement of the same name is never hit, and a resize "
         "whose values the pod already asks for is not sent again.",
     )
+    resource_claims_kept: bool = _switch(
+        "admission 13.5",
+        "A new container without requests and limits keeps the resources object it has, and with it the device claims "
+        "in it; a container for which there is nothing to set is not mentioned in the annotation vpaUpdates.",
+    )
+    submitted_status_ignored: bool = _switch(
+        "admission 7.1",
+        "A status that somebody submits along with a new pod has no say in its resources; the API server drops it.",
+    )
+    webhook_scope_narrowed: bool = _switch(
+        "admission 13.4",
+        "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

@@ -1,0 +1,151 @@
+"""An admission request in, the verdict on it out (spec: admission:4, admission:12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from admission.field_errors import unreadable
+from admission.pod_patch import PodToPatch, new_resources, pod_patch
+from admission.submitted_vpa import SubmittedVpa
+from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
+from admission.vpa_matching import ClusterView, match_vpa
+from admission.vpa_validation import Gates, default_patch, validate
+from autoscaling.behaviour import Behaviour
+from autoscaling.errors import InvalidObjectError
+from autoscaling.limitrange import NO_LIMITS
+from autoscaling.objectref import ObjectRef
+from autoscaling.pod import Pod
+
+PODS = ("", "pods")
+VPA_RESOURCE = "verticalpodautoscalers"
+_VPA_KIND = "VerticalPodAutoscaler"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedPod:
+    """A pod as submitted.
+
+    Args:
+        pod: The pod.
+        resources_present: For each of ``pod.containers``, whether it has a ``resources`` object.
+    """
+
+    pod: Pod
+    resources_present: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VpaChange:
+    """A VPA as submitted, and as it was before; an empty one on creation."""
+
+    new: SubmittedVpa
+    old: SubmittedVpa
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An object that could not be decoded, and what is wrong with it."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """The parts of an admission request that count.
+
+    Args:
+        group: API group of the resource, with ``version`` and ``resource`` as the webhook's rules name them.
+        kind: Kind that the client asked for.
+        name: Name of the object; empty where the API server will generate it.
+        object: What was submitted, None for a resource that is not reviewed here.
+    """
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    namespace: str
+    name: str
+    object: SubmittedPod | VpaChange | Unreadable | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRules:
+    """What a process is set to do.
+
+    Args:
+        vpa_group: API group of the VPAs it serves.
+        gates: Feature gates that validation asks for.
+        behaviour: Where to decide otherwise than upstream.
+    """
+
+    vpa_group: str
+    gates: Gates
+    behaviour: Behaviour
+
+
+def review(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Verdict:
+    """Decide on one request.
+
+    A pod is never refused, whatever goes wrong; a VPA is refused for what is wrong with it.
+    """
+    resource = (request.group, request.resource)
+    if resource == (rules.vpa_group, VPA_RESOURCE):
+        return _review_vpa(request, rules)
+    if resource == PODS:
+        return _review_pod(request, view, rules.behaviour)
+    detail = f"{request.resource}.{request.group}" if request.group else request.resource
+    return Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNSUPPORTED_RESOURCE, detail)
+
+
+def _review_vpa(request: ReviewRequest, rules: ReviewRules) -> Verdict:
+    """Validate a VPA and fill in its default."""
+    ref = ObjectRef(_VPA_KIND, request.namespace, request.name)
+    denial = Denial(request.group, request.kind or _VPA_KIND, request.name, ())
+    refused = Verdict(Subject.VPA, Outcome.SKIPPED, Reason.INVALID_VPA, object=ref, denial=denial)
+    if not isinstance(request.object, VpaChange):
+        problem = request.object.problem if isinstance(request.object, Unreadable) else "there is no object"
+        errors = (unreadable(problem),)
+        return replace(refused, detail=str(errors[0]), denial=replace(denial, errors=errors))
+    outcome = validate(request.object.new, request.object.old, rules.gates)
+    if outcome.errors:
+        detail = "; ".join(str(error) for error in outcome.errors)
+        return replace(refused, detail=detail, warnings=outcome.warnings, denial=replace(denial, errors=outcome.errors))
+    patch = default_patch(request.object.new)
+    accepted = Verdict(Subject.VPA, Outcome.SKIPPED, Reason.VALID_VPA, object=ref, warnings=outcome.warnings)
+    return replace(accepted, outcome=Outcome.APPLIED, reason=Reason.DEFAULTED, patch=patch) if patch else accepted
+
+
+def _review_pod(request: ReviewRequest, view: ClusterView, behaviour: Behaviour) -> Verdict:
+    """Find the VPA of a new pod and set its resources."""
+    ref = ObjectRef("Pod", request.namespace, request.name)
+    skipped = Verdict(Subject.POD, Outcome.SKIPPED, Reason.UNREADABLE_POD, object=ref)
+    if request.version != "v1":
+        detail = f"version {request.version!r}; only v1 is known"
+        return replace(skipped, reason=Reason.UNSUPPORTED_POD_VERSION, detail=detail)
+    if not isinstance(request.object, SubmittedPod):
+        problem = request.object.problem if isinstance(request.object, Unreadable) else "there is no object"
+        return replace(skipped, detail=problem)
+    if not view.is_complete:
+        return replace(skipped, reason=Reason.CACHES_NOT_SYNCED)
+    given = _pod_to_patch(request.object, behaviour)
+    skipped = replace(skipped, object=given.pod.ref)
+    match = match_vpa(given.pod, view)
+    if match.vpa is None:
+        return replace(skipped, reason=match.reason, detail=match.detail, to_look_up=match.to_look_up)
+    try:
+        targets = new_resources(given.pod, match.vpa, view.limits.get(given.pod.namespace, NO_LIMITS))
+    except InvalidObjectError as error:
+        return replace(skipped, reason=Reason.CANNOT_BE_CAPPED, detail=str(error), vpa=match.vpa.name)
+    patch = pod_patch(given, match.vpa.name, targets)
+    return replace(skipped, outcome=Outcome.APPLIED, reason=Reason.PATCHED, vpa=match.vpa.name, patch=patch)
+
+
+def _pod_to_patch(submitted: SubmittedPod, behaviour: Behaviour) -> PodToPatch:
+    """Leave out of a submitted pod what does not count.
+
+    A status that somebody submits is dropped by the API server after the webhooks, so what it claims to be in force is
+    not; upstream reads it all the same.
+    """
+    pod = replace(submitted.pod, statuses=()) if behaviour.submitted_status_ignored else submitted.pod
+    return PodToPatch(pod, submitted.resources_present if behaviour.resource_claims_kept else None)

@@ -1,0 +1,115 @@
+"""Which VPA a new pod belongs to, over caches given as one view (spec: admission:6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from admission.verdict import Reason
+from autoscaling.limitrange import NamespaceLimits
+from autoscaling.matching import InvalidSelectorError, SelectingVpa, Selector, controlling_vpa, parse_selector
+from autoscaling.ownership import (
+    ControllerKey,
+    Controllers,
+    NodeOwnerError,
+    OwnerLookupError,
+    OwnerNotCachedError,
+    pod_controller,
+)
+from autoscaling.pod import Pod
+from autoscaling.vpa import UpdateMode, Vpa
+
+TargetName = tuple[str, str]
+"""Kind and name of a VPA's target; the API version does not count (spec: admission:6.5)."""
+
+WorkloadName = tuple[str, str, str]
+"""Namespace, kind and name of a workload of a well-known kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What the caches hold at the moment of one review.
+
+    Args:
+        is_complete: Whether every cache has been filled once; before that nothing in here means anything.
+        vpas: By namespace, then by target; VPAs without a target are left out.
+        controllers: Owners of the well-known workloads, and what scale subresources said.
+        selectors: Pod selector of each well-known workload.
+        limits: By namespace, its LimitRanges merged.
+    """
+
+    is_complete: bool
+    vpas: Mapping[str, Mapping[TargetName, tuple[Vpa, ...]]]
+    controllers: Controllers
+    selectors: Mapping[WorkloadName, Selector]
+    limits: Mapping[str, NamespaceLimits]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The VPA of a pod, or why there is none.
+
+    Args:
+        reason: Only looked at where ``vpa`` is None.
+        detail: More about the reason.
+        to_look_up: A controller whose scale subresource has to be read before pods like this one can be matched.
+    """
+
+    vpa: Vpa | None
+    reason: Reason = Reason.NO_MATCHING_VPA
+    detail: str = ""
+    to_look_up: ControllerKey | None = None
+
+
+def match_vpa(pod: Pod, view: ClusterView) -> Match:
+    """Return the VPA that controls a pod.
+
+    Spec: admission:6.3 to admission:6.10. Mode Off counts only with a boost, and is left out before the strongest of
+    several is chosen.
+    """
+    controller = pod_controller(pod)
+    if controller is None:
+        return Match(None, Reason.NO_CONTROLLER)
+    in_namespace = view.vpas.get(pod.namespace)
+    if not in_namespace:
+        # Whoever owns the pod, nothing could match; so nobody is looked up for it.
+        return Match(None, Reason.NO_MATCHING_VPA)
+    try:
+        topmost = view.controllers.topmost(controller)
+    except NodeOwnerError:
+        return Match(None, Reason.STATIC_POD)
+    except OwnerNotCachedError as error:
+        return Match(None, Reason.OWNER_NOT_LOOKED_UP, str(error), error.key)
+    except OwnerLookupError as error:
+        return Match(None, Reason.OWNER_NOT_KNOWN, str(error))
+    if topmost is None:
+        return Match(None, Reason.OWNER_NOT_SCALABLE, str(controller))
+    candidates = _with_selectors(in_namespace.get((topmost.kind, topmost.name), ()), view)
+    return Match(controlling_vpa(candidates, topmost, pod.labels))
+
+
+def _with_selectors(vpas: tuple[Vpa, ...], view: ClusterView) -> Iterator[SelectingVpa]:
+    """Yield the VPAs that may act on new pods, each with its target's selector; those without one are left out."""
+    for vpa in vpas:
+        if vpa.update_mode is UpdateMode.OFF and not vpa.has_startup_boost:
+            continue
+        selector = _selector(vpa, view)
+        if selector is not None:
+            yield SelectingVpa(vpa, selector)
+
+
+def _selector(vpa: Vpa, view: ClusterView) -> Selector | None:
+    """Return the pod selector of a VPA's target, None where it is not known or cannot be read."""
+    target = vpa.target_ref
+    if target is None:
+        return None
+    key = ControllerKey(vpa.namespace, target.kind, target.name, target.api_version)
+    if key.is_well_known:
+        return view.selectors.get((key.namespace, key.kind, key.name))
+    answer = view.controllers.scales.get(key)
+    if answer is None or not answer.selector:
+        return None
+    try:
+        return parse_selector(answer.selector)
+    except InvalidSelectorError:
+        return None

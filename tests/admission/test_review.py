@@ -1,0 +1,190 @@
+"""Verdicts on requests: what is let in, changed or refused, and why (spec: admission:4, admission:12)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from admission.field_errors import Fault
+from admission.review import (
+    ReviewRequest,
+    ReviewRules,
+    SubmittedPod,
+    Unreadable,
+    VpaChange,
+    review,
+)
+from admission.submitted_vpa import SubmittedVpa, submitted_vpa
+from admission.verdict import Outcome, Reason, Subject
+from admission.vpa_matching import ClusterView
+from admission.vpa_validation import Gates
+from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.limitrange import LimitType, NamespaceLimits
+from autoscaling.matching import of_labels
+from autoscaling.ownership import Controllers
+from autoscaling.pod import ContainerStatus, Owner, Pod
+from autoscaling.resources import ContainerResources
+from autoscaling.vpa import Vpa
+from tests.builders import amounts, container, limit_range, pod, recommended, vpa
+
+GROUP = "autoscaling.evenkeel.dev"
+RULES = ReviewRules(GROUP, Gates(), Behaviour())
+UPSTREAM_RULES = ReviewRules("autoscaling.k8s.io", Gates(), Behaviour.of(Profile.UPSTREAM))
+POD = pod(container("c", "50m/32Mi", "500m/64Mi"))
+
+
+def view(given_vpa: Vpa | None = None, *, limits: NamespaceLimits | None = None, complete: bool = True) -> ClusterView:
+    one = given_vpa or vpa(recommended("c", "400m/100Mi"))
+    deployment = Owner("apps/v1", "Deployment", "d", controller=True)
+    owners = {("default", "ReplicaSet", "rs"): (deployment,), ("default", "Deployment", "d"): ()}
+    return ClusterView(
+        complete,
+        {"default": {("Deployment", "d"): (one,)}},
+        Controllers(owners, {}),
+        {("default", "Deployment", "d"): of_labels({"app": "a"})},
+        {} if limits is None else {"default": limits},
+    )
+
+
+def pod_request(given_pod: Pod = POD, *, version: str = "v1", present: bool = True) -> ReviewRequest:
+    submitted = SubmittedPod(given_pod, tuple(present for _ in given_pod.containers))
+    return ReviewRequest("", version, "pods", "Pod", "default", given_pod.name, submitted)
+
+
+def vpa_request(new: dict[str, object], old: dict[str, object] | None = None, *, group: str = GROUP) -> ReviewRequest:
+    before = submitted_vpa({"spec": old}) if old is not None else SubmittedVpa()
+    change = VpaChange(submitted_vpa({"spec": new}), before)
+    return ReviewRequest(group, "v1", "verticalpodautoscalers", "VerticalPodAutoscaler", "default", "v", change)
+
+
+def test_a_matched_pod_is_patched() -> None:
+    verdict = review(pod_request(), view(), RULES)
+    assert (verdict.subject, verdict.outcome, verdict.reason) == (Subject.POD, Outcome.APPLIED, Reason.PATCHED)
+    assert verdict.is_allowed
+    assert verdict.vpa == "v"
+    assert str(verdict.object) == "Pod default/p"
+    assert "/spec/containers/0/resources/requests/cpu" in [operation.path for operation in verdict.patch]
+
+
+def test_a_matched_pod_without_any_change_counts_as_applied() -> None:
+    """Spec: admission:7.2.4."""
+    verdict = review(pod_request(), view(vpa(recommended("other", "1/1Gi"))), RULES)
+    assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.PATCHED)
+
+
+UNFITTABLE = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="2/2Gi"))
+TWO = pod(container("c", "1/1Gi", "1/1Gi"), container("bare"))
+
+LET_IN: list[tuple[str, ReviewRequest, ClusterView, Reason]] = [
+    ("admission:6.1", pod_request(version="v2"), view(), Reason.UNSUPPORTED_POD_VERSION),
+    ("admission:12", replace(pod_request(), object=Unreadable("no JSON")), view(), Reason.UNREADABLE_POD),
+    ("admission:12", replace(pod_request(), object=None), view(), Reason.UNREADABLE_POD),
+    (
+        "admission:12",
+        pod_request(TWO),
+        view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE),
+        Reason.CANNOT_BE_CAPPED,
+    ),
+    ("admission:12", pod_request(replace(POD, owners=())), view(), Reason.NO_CONTROLLER),
+    ("admission:12", pod_request(replace(POD, labels={})), view(), Reason.NO_MATCHING_VPA),
+    ("beyond:B-32", pod_request(), view(complete=False), Reason.CACHES_NOT_SYNCED),
+]
+
+
+@pytest.mark.parametrize(("row", "request_", "given_view", "reason"), LET_IN)
+def test_a_pod_is_never_refused(row: str, request_: ReviewRequest, given_view: ClusterView, reason: Reason) -> None:
+    verdict = review(request_, given_view, RULES)
+    assert verdict.is_allowed, row
+    assert (verdict.patch, verdict.warnings) == ((), ()), row
+    assert (verdict.subject, verdict.outcome, verdict.reason) == (Subject.POD, Outcome.SKIPPED, reason), row
+
+
+def test_what_cannot_be_capped_says_which_container_and_what_to_do() -> None:
+    verdict = review(pod_request(TWO), view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE), RULES)
+    assert "'bare'" in verdict.detail
+    assert verdict.vpa == "v"
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "named"),
+    [
+        ("apps", "deployments", "deployments.apps"),
+        ("", "configmaps", "configmaps"),
+        ("autoscaling.k8s.io", "verticalpodautoscalers", "verticalpodautoscalers.autoscaling.k8s.io"),
+    ],
+)
+def test_another_resource_is_let_in_unchanged(group: str, resource: str, named: str) -> None:
+    """Spec: admission:4.3; upstream's objects are another resource while the own group is served."""
+    verdict = review(replace(pod_request(), group=group, resource=resource, object=None), view(), RULES)
+    assert verdict.is_allowed
+    assert (verdict.subject, verdict.outcome) == (Subject.UNKNOWN, Outcome.ERROR)
+    assert (verdict.reason, verdict.detail) == (Reason.UNSUPPORTED_RESOURCE, named)
+
+
+def test_an_invalid_vpa_is_refused_with_every_error() -> None:
+    """Spec: admission:4.3, admission:12."""
+    request = vpa_request({"updatePolicy": {"updateMode": "Auto", "minReplicas": 0}, "recommenders": [{}, {}]})
+    verdict = review(request, view(), RULES)
+    assert (verdict.subject, verdict.outcome, verdict.reason) == (Subject.VPA, Outcome.SKIPPED, Reason.INVALID_VPA)
+    assert not verdict.is_allowed
+    assert verdict.denial is not None
+    assert (verdict.denial.group, verdict.denial.kind, verdict.denial.name) == (GROUP, "VerticalPodAutoscaler", "v")
+    assert [error.path for error in verdict.denial.errors] == ["spec.updatePolicy.minReplicas", "spec.recommenders"]
+    assert len(verdict.warnings) == 1
+    assert verdict.patch == ()
+    assert "minReplicas" in verdict.detail
+
+
+@pytest.mark.parametrize("submitted", [Unreadable("spec is a string"), None])
+def test_an_unreadable_vpa_is_refused_without_warnings(submitted: Unreadable | None) -> None:
+    """Spec: admission:5, undecodable object."""
+    verdict = review(replace(vpa_request({}), object=submitted), view(), RULES)
+    assert verdict.denial is not None
+    assert [(error.path, error.fault) for error in verdict.denial.errors] == [(".", Fault.INTERNAL)]
+    assert verdict.warnings == ()
+
+
+def test_a_vpa_without_update_policy_gets_one() -> None:
+    """Spec: admission:5, on creation as on update."""
+    for request in (vpa_request({}), vpa_request({}, old={"updatePolicy": {"updateMode": "Off"}})):
+        verdict = review(request, view(), RULES)
+        assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.DEFAULTED)
+        assert [operation.path for operation in verdict.patch] == ["/spec/updatePolicy"]
+
+
+def test_a_valid_vpa_is_let_in_as_it_is() -> None:
+    verdict = review(vpa_request({"updatePolicy": {"updateMode": "Auto"}}), view(), RULES)
+    assert (verdict.outcome, verdict.reason, verdict.patch) == (Outcome.SKIPPED, Reason.VALID_VPA, ())
+    assert verdict.is_allowed
+    assert len(verdict.warnings) == 1
+
+
+def test_the_group_served_is_the_one_validated() -> None:
+    upstream = vpa_request({"updatePolicy": {}}, group="autoscaling.k8s.io")
+    assert not review(upstream, view(), UPSTREAM_RULES).is_allowed
+    assert review(upstream, view(), RULES).reason is Reason.UNSUPPORTED_RESOURCE
+
+
+def test_a_vpa_is_validated_while_the_caches_are_still_empty() -> None:
+    assert not review(vpa_request({"updatePolicy": {}}), view(complete=False), RULES).is_allowed
+
+
+def test_a_submitted_status_counts_with_upstream_only() -> None:
+    """Spec: admission:7.1."""
+    claimed = ContainerStatus("c", ContainerResources(amounts("1m/1Ki"), amounts("2m/2Ki")))
+    request = pod_request(replace(POD, statuses=(claimed,)))
+
+    def new_cpu_limit(rules: ReviewRules) -> object:
+        patch = review(request, view(), rules).patch
+        return next(operation.value for operation in patch if operation.path.endswith("limits/cpu"))
+
+    assert new_cpu_limit(RULES) == "4"
+    assert new_cpu_limit(UPSTREAM_RULES) == "800m"
+
+
+def test_an_existing_resources_object_is_replaced_with_upstream_only() -> None:
+    """Spec: admission:13.5."""
+    bare = pod_request(pod(container("c")))
+    paths = [[operation.path for operation in review(bare, view(), rules).patch] for rules in (RULES, UPSTREAM_RULES)]
+    assert ["/spec/containers/0/resources" in found for found in paths] == [False, True]
