@@ -1,0 +1,106 @@
+"""Content negotiation: what a body may be written in, and what answers are written in.
+
+Everything that reads or writes bytes of the wire goes through here, so that another encoding is added in one place.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+import yaml
+
+from evenkeel.simulator.api.fields import JsonObject, as_object, decode
+from evenkeel.simulator.api.status import StatusError, bad_request, unsupported_media_type
+
+JSON = "application/json"
+YAML = "application/yaml"
+_READABLE = (JSON, YAML)
+_ANSWERABLE = ("application/json", "application/*", "*/*")
+
+
+class PatchType(Enum):
+    """The patch formats that can be carried out, by media type."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class _JsonLikeLoader(yaml.SafeLoader):
+    """YAML with JSON's types only: what looks like a time stays text."""
+
+
+_JsonLikeLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def media_type(content_type: str) -> str:
+    """Return a content type without its parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_object(content_type: str, raw: bytes) -> JsonObject:
+    """Read the object in a request's body.
+
+    Raises:
+        StatusError: The content type is not read here (415), or the body is no object in it (400).
+    """
+    kind = media_type(content_type) or JSON
+    if kind not in _READABLE:
+        raise unsupported_media_type(content_type, _READABLE)
+    value = _read_yaml(raw) if kind == YAML else _read_json(raw)
+    if not isinstance(value, dict):
+        raise bad_request("the body must be one object")
+    return as_object(value)
+
+
+def read_patch(content_type: str, raw: bytes, *, custom: bool) -> tuple[PatchType, object]:
+    """Read a patch.
+
+    Args:
+        content_type: As sent.
+        raw: The body.
+        custom: Whether the kind is custom: those know no merge keys, hence no strategic merge.
+
+    Raises:
+        StatusError: The patch format is not offered (415), or the body cannot be read (400).
+    """
+    offered = [patch for patch in PatchType if not (custom and patch is PatchType.STRATEGIC)]
+    found = next((patch for patch in offered if patch.value == media_type(content_type)), None)
+    if found is None:
+        raise unsupported_media_type(content_type, tuple(patch.value for patch in offered))
+    value = _read_json(raw)
+    if not isinstance(value, list if found is PatchType.JSON else dict):
+        shape = "list of operations" if found is PatchType.JSON else "object"
+        raise bad_request(f"a patch of type {found.value} must be one {shape}")
+    return found, value
+
+
+def check_accept(accept: str) -> None:
+    """Make sure that JSON is an answer the client takes.
+
+    Raises:
+        StatusError: It takes something else only (406).
+    """
+    wanted = {media_type(part) for part in accept.split(",") if part.strip()}
+    if wanted and not wanted.intersection(_ANSWERABLE):
+        raise StatusError(406, "NotAcceptable", f"answers are written as {JSON} only, not as {accept!r}")
+
+
+def _read_json(raw: bytes) -> object:
+    """Read JSON text."""
+    try:
+        return decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise bad_request(f"the body is no JSON: {error}") from None
+
+
+def _read_yaml(raw: bytes) -> object:
+    """Read YAML text of one document."""
+    try:
+        return yaml.load(raw, Loader=_JsonLikeLoader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise bad_request(f"the body is no YAML: {error}") from None

@@ -1,0 +1,267 @@
+"""From an HTTP request to its answer: who asks, what goes wrong on purpose, which part carries it out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from evenkeel.simulator.api.builtin import METRICS
+from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of, verb_of
+from evenkeel.simulator.api.codec import check_accept
+from evenkeel.simulator.api.deletes import DeleteOptions
+from evenkeel.simulator.api.discovery import discovery_document
+from evenkeel.simulator.api.metrics import answer_metrics
+from evenkeel.simulator.api.objects import shown_raw
+from evenkeel.simulator.api.reads import ListMeta, list_objects, list_raw
+from evenkeel.simulator.api.requestlog import RecordedCall
+from evenkeel.simulator.api.responses import (
+    ConnectionCutError,
+    Cut,
+    CutResponse,
+    WatchResponse,
+    json_response,
+    refusal,
+)
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.status import StatusError, method_not_allowed, no_such_path, success
+from evenkeel.simulator.api.store import Stored
+from evenkeel.simulator.api.subresources import bind, issue_token, scale_of, write_scale
+from evenkeel.simulator.api.watches import expired_event
+from evenkeel.simulator.clock import wait_until
+from evenkeel.simulator.faults import CloseWatches, Delay, DropConnection, EndWatch, ExpireHistory, Fault, Refuse
+
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+_REASONS = {
+    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
+    422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
+}  # fmt: skip
+_WHOLE_OBJECT = ("", "status", "resize")
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """One request on its way, with what is known of it so far for the log."""
+
+    request: Request
+    verb: str
+    target: Target | None = None
+    user: User = field(default_factory=lambda: User(""))
+    struck: list[Fault] = field(default_factory=list)
+
+
+class Dispatcher:
+    """Answers every request to one server.
+
+    Args:
+        server: The server.
+        cut: Cuts the connection of a request.
+    """
+
+    def __init__(self, server: ApiServer, cut: Cut) -> None:
+        self._server = server
+        self._cut = cut
+        self.stopping = asyncio.Event()
+        self._handlers: dict[str, Handler] = {
+            "get": self._read,
+            "list": self._list,
+            "watch": self._watch,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._update,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    def application(self) -> Starlette:
+        """Return the ASGI application."""
+        return Starlette(routes=[Route("/{path:path}", self.answer, methods=_METHODS)])
+
+    async def answer(self, http: HttpRequest) -> Response:
+        """Answer one request and record it."""
+        body = await http.body()
+        headers = {key.lower(): value for key, value in http.headers.items()}
+        request = Request(http.method, http.url.path, dict(http.query_params), headers, body)
+        exchange = _Exchange(request, http.method.lower())
+        try:
+            response = await self._answer(exchange)
+            status = response.status_code
+        except StatusError as error:
+            response, status = refusal(error), error.code
+        except ConnectionCutError:
+            response, status = CutResponse(self._cut), 0
+        self._record(exchange, status)
+        return response
+
+    async def _answer(self, exchange: _Exchange) -> Response:
+        """Find out what is asked, by whom, and let the faults and then the handler act."""
+        server, request = self._server, exchange.request
+        exchange.target = target_of(server.registry, request.path)
+        if exchange.target is not None:
+            exchange.verb = verb_of(request, exchange.target)
+        exchange.user = server.access.user_of(request.headers, server.clock.now())
+        exchange.struck = server.faults.striking(exchange.verb, request.path, dict(request.query))
+        for fault in exchange.struck:
+            await self._strike(fault, exchange)
+        check_accept(request.headers.get("accept", ""))
+        response = await self._carry_out(exchange)
+        if any(isinstance(fault.action, DropConnection) for fault in exchange.struck):
+            raise ConnectionCutError
+        return response
+
+    async def _strike(self, fault: Fault, exchange: _Exchange) -> None:
+        """Let one fault act before the request is carried out."""
+        match fault.action:
+            case Refuse() as refuse:
+                reason = refuse.reason or _REASONS.get(refuse.code, HTTPStatus(refuse.code).phrase.replace(" ", ""))
+                error = StatusError(refuse.code, reason, refuse.message)
+                if refuse.retry_after_seconds is not None:
+                    error.retry_after(refuse.retry_after_seconds)
+                raise error
+            case Delay(by):
+                await self._pause(wait_until(self._server.clock, self._server.clock.now() + by))
+            case DropConnection(after_carrying_out=False):
+                raise ConnectionCutError
+            case CloseWatches(path):
+                self._server.watches.close(path)
+            case ExpireHistory() if exchange.target is not None:
+                self._server.expire_history([exchange.target.kind.resource])
+            case _:
+                return
+
+    async def _pause(self, waiting: Awaitable[None]) -> None:
+        """Wait, but not beyond the end of the server."""
+        tasks = {asyncio.ensure_future(waiting), asyncio.ensure_future(self.stopping.wait())}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if self.stopping.is_set():
+            raise ConnectionCutError
+
+    async def _carry_out(self, exchange: _Exchange) -> Response:
+        """Let the part act that is responsible."""
+        server, target = self._server, exchange.target
+        if target is None:
+            server.access.check_path(server.store, exchange.request, exchange.user)
+            return self._discover(exchange.request.path)
+        call = Call(exchange.request, target, exchange.verb, exchange.user)
+        server.access.check(server.store, call)
+        if not target.subresource and call.verb not in target.kind.verbs:
+            raise method_not_allowed()
+        if target.kind.group == METRICS:
+            return json_response(answer_metrics(server.metrics, call))
+        if call.verb == "watch":
+            return await self._watch(call, exchange.struck)
+        return await self._handlers[call.verb](call)
+
+    def _discover(self, path: str) -> Response:
+        """Answer on a path that is no resource."""
+        document = discovery_document(self._server.registry, path)
+        if document is None:
+            raise no_such_path()
+        return PlainTextResponse(document) if isinstance(document, str) else json_response(document)
+
+    async def _read(self, call: Call) -> Response:
+        """Answer a get."""
+        stored = self._server.store.existing(call.target.kind, call.target.key)
+        if call.target.subresource == "scale":
+            return json_response(scale_of(call, stored))
+        if call.target.subresource not in _WHOLE_OBJECT:
+            raise method_not_allowed()
+        return _object_response(call, stored)
+
+    async def _list(self, call: Call) -> Response:
+        """Answer a list."""
+        return json_response(list_objects(self._server.store, call))
+
+    async def _watch(self, call: Call, struck: list[Fault] | None = None) -> Response:
+        """Answer a watch."""
+        try:
+            watch = self._server.watches.prepare(call)
+        except StatusError as error:
+            if error.code != HTTPStatus.GONE or not self._server.settings.expired_watch_as_event:
+                raise
+            return WatchResponse(_only(expired_event()))
+        cut: Cut | None = None
+        for fault in struck or ():
+            if isinstance(fault.action, EndWatch):
+                watch.events_left = fault.action.after_events
+                cut = self._cut if fault.action.abruptly else None
+        return WatchResponse(self._server.watches.stream(watch), cut)
+
+    async def _create(self, call: Call) -> Response:
+        """Answer a create, of an object or through a subresource."""
+        server = self._server
+        match call.target.subresource:
+            case "" if not call.target.name and (call.target.namespace or not call.target.kind.namespaced):
+                return _object_response(call, await server.parts.writer.create(call), HTTPStatus.CREATED)
+            case "eviction":
+                return json_response(server.parts.evictions.evict(call), HTTPStatus.CREATED)
+            case "binding":
+                return json_response(bind(server.store, call), HTTPStatus.CREATED)
+            case "token":
+                return json_response(issue_token(server.store, server.access, call), HTTPStatus.CREATED)
+            case _:
+                raise method_not_allowed()
+
+    async def _update(self, call: Call) -> Response:
+        """Answer an update or a patch, of an object or through a subresource."""
+        writer, part = self._server.parts.writer, call.target.subresource
+        if not call.target.name or part not in {*_WHOLE_OBJECT, "scale"}:
+            raise method_not_allowed()
+        if part == "scale":
+            return json_response(scale_of(call, await write_scale(writer, call)))
+        stored = await (writer.patch(call) if call.verb == "patch" else writer.update(call))
+        return _object_response(call, stored)
+
+    async def _delete(self, call: Call) -> Response:
+        """Answer a delete: with the object while it is still going, and for pods always; else with a success."""
+        if call.target.subresource:
+            raise method_not_allowed()
+        deletion = await self._server.parts.deleter.delete(call, DeleteOptions.of_call(call))
+        if not deletion.gone or call.target.kind.plural == "pods":
+            return _object_response(call, deletion.stored)
+        return json_response(success(call.target.kind.subject(call.target.name), uid=deletion.stored.uid))
+
+    async def _delete_collection(self, call: Call) -> Response:
+        """Answer the deletion of a collection."""
+        deleted = await self._server.parts.deleter.delete_collection(call)
+        return json_response(list_raw(call.target.kind, deleted, ListMeta(self._server.store.versions.revision)))
+
+    def _record(self, exchange: _Exchange, status: int) -> None:
+        """Put a request into the log."""
+        request = exchange.request
+        self._server.requests.record(
+            RecordedCall(
+                verb=exchange.verb,
+                path=request.path,
+                query=dict(request.query),
+                user=exchange.user.name,
+                content_type=request.content_type,
+                body=request.body,
+                status=status,
+                at=self._server.clock.now(),
+                resource=exchange.target.resource_name if exchange.target else "",
+            ),
+        )
+
+
+def _object_response(call: Call, stored: Stored, code: int = HTTPStatus.OK) -> Response:
+    """Return one object, with the warnings that came up on the way."""
+    return json_response(shown_raw(call.target.kind, stored), code, call.warnings)
+
+
+async def _only(event: bytes) -> AsyncGenerator[bytes, None]:
+    """Yield a single event."""
+    yield event

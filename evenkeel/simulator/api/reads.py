@@ -1,0 +1,141 @@
+"""Get and list: selectors, pages that stay consistent, and the revision rules of lists."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import msgspec
+
+from evenkeel.simulator.api.calls import Call
+from evenkeel.simulator.api.fields import JsonObject, as_object, decode, encode, number, text
+from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.objects import ObjectStore, shown_raw
+from evenkeel.simulator.api.selectors import predicate
+from evenkeel.simulator.api.status import bad_request, expired, revision_too_large
+from evenkeel.simulator.api.store import HistoryGoneError, Key, Stored
+
+_LATEST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Which objects of which state a list shows."""
+
+    revision: int | None
+    after: Key | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListMeta:
+    """What a list says about itself."""
+
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+    def body(self) -> JsonObject:
+        """Return the metadata object."""
+        metadata: JsonObject = {"resourceVersion": str(self.revision)}
+        if self.continue_token:
+            metadata["continue"] = self.continue_token
+        if self.remaining is not None:
+            metadata["remainingItemCount"] = self.remaining
+        return metadata
+
+
+def list_objects(objects: ObjectStore, call: Call) -> bytes:
+    """Return the list that a call asks for, as JSON text.
+
+    Raises:
+        StatusError: A parameter cannot be read (400), the state asked for is gone (410) or not reached yet (504).
+    """
+    kind = call.target.kind
+    fields = call.query.get("fieldSelector", "")
+    if call.target.name:
+        fields = f"metadata.name={call.target.name}"
+    passes = predicate(call.query.get("labelSelector", ""), fields, kind.plural)
+    page = _page_of(objects, call)
+    with objects.versions.lock:
+        newest = objects.versions.revision
+        found = _state(objects, call, page)
+    if passes is not None:
+        found = [stored for stored in found if passes(stored.body)]
+    rest = [stored for stored in found if stored.key > page.after] if page.after else found
+    shown = rest[: page.limit] if page.limit else rest
+    revision = newest if page.revision is None else page.revision
+    remaining = len(rest) - len(shown)
+    if not remaining:
+        return list_raw(kind, shown, ListMeta(revision))
+    token = _token(revision if page.revision != _LATEST else newest, shown[-1].key)
+    return list_raw(kind, shown, ListMeta(revision, token, remaining if passes is None else None))
+
+
+def list_raw(kind: Kind, items: list[Stored], meta: ListMeta) -> bytes:
+    """Return a list as JSON text; items of custom kinds name their kind, others leave it to the list."""
+    head = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
+        kind.list_name.encode(),
+        kind.api_version.encode(),
+        encode(meta.body()),
+    )
+    return head + b",".join(shown_raw(kind, stored, typed=kind.is_custom) for stored in items) + b"]}"
+
+
+def asked_revision(objects: ObjectStore, call: Call) -> int | None:
+    """Return the resourceVersion of a query, None for the newest state.
+
+    Raises:
+        StatusError: It is no number (400), or ahead of the store (504).
+    """
+    wanted = call.integer("resourceVersion")
+    if wanted is not None and wanted > objects.versions.revision:
+        raise revision_too_large(wanted, objects.versions.revision)
+    return wanted
+
+
+def _page_of(objects: ObjectStore, call: Call) -> _Page:
+    """Return which part of which state a call asks for."""
+    limit = call.integer("limit") or 0
+    token = call.query.get("continue", "")
+    if token:
+        if call.query.get("resourceVersion", "") not in {"", "0"}:
+            raise bad_request("a continued list cannot name a resourceVersion; the token fixes it")
+        revision, after = _read_token(token)
+        return _Page(None if revision == _LATEST else revision, after, limit)
+    wanted = asked_revision(objects, call)
+    match = call.query.get("resourceVersionMatch", "")
+    if match not in {"", "Exact", "NotOlderThan"} or (match and wanted is None):
+        raise bad_request(f"resourceVersionMatch={match!r} must be Exact or NotOlderThan, beside a resourceVersion")
+    exact = bool(wanted) and (match == "Exact" or (not match and limit > 0))
+    return _Page(wanted if exact else None, None, limit)
+
+
+def _state(objects: ObjectStore, call: Call, page: _Page) -> list[Stored]:
+    """Return the objects as of the page's state."""
+    try:
+        return objects.versions.snapshot(call.target.kind.resource, call.target.namespace, page.revision)
+    except HistoryGoneError:
+        refusal = expired("the state that this list shows is no longer kept; begin again, or go on inconsistently")
+        if page.after is not None:
+            refusal.continue_token = _token(_LATEST, page.after)
+        raise refusal from None
+
+
+def _token(revision: int, after: Key) -> str:
+    """Return an opaque token for the part of a list after an object."""
+    return (
+        base64.urlsafe_b64encode(encode({"rv": revision, "namespace": after[0], "name": after[1]})).decode().rstrip("=")
+    )
+
+
+def _read_token(token: str) -> tuple[int, Key]:
+    """Read such a token."""
+    try:
+        content = as_object(decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))))
+    except (binascii.Error, msgspec.DecodeError, ValueError):
+        content = {}
+    if not content.get("name"):
+        raise bad_request("the continue token was not issued by this server")
+    return number(content, "rv"), (text(content, "namespace"), text(content, "name"))

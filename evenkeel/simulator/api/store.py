@@ -1,0 +1,248 @@
+"""The versioned store: one growing revision over all kinds, and a window of changes per kind for watchers.
+
+What is stored is never changed in place: every write puts a new body there, so that readers, watchers and snapshots
+may keep what they were given. Calls may come from any thread; observers run in the writing thread.
+"""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from evenkeel.simulator.api.fields import JsonObject, child, encode, text
+from evenkeel.simulator.api.kinds import GroupResource
+
+DEFAULT_HISTORY = 10_000
+"""Changes kept per kind unless told otherwise."""
+
+Key = tuple[str, str]
+"""Namespace and name; the namespace is empty for cluster-wide kinds."""
+
+
+class ChangeType(StrEnum):
+    """What happened to an object, in the words of the watch protocol."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Stored:
+    """One version of one object: its body without kind and apiVersion, and its JSON text once somebody needs it."""
+
+    __slots__ = ("_raw", "body", "revision")
+
+    def __init__(self, body: JsonObject, revision: int) -> None:
+        self.body = body
+        self.revision = revision
+        self._raw: bytes | None = None
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        metadata = child(self.body, "metadata")
+        return text(metadata, "namespace"), text(metadata, "name")
+
+    @property
+    def uid(self) -> str:
+        """The object's uid."""
+        return text(self.body, "metadata", "uid")
+
+    def raw(self) -> bytes:
+        """Return the body as JSON text."""
+        if self._raw is None:
+            self._raw = encode(self.body)
+        return self._raw
+
+    def at_revision(self, revision: int) -> Stored:
+        """Return the same content under another revision."""
+        metadata = {**child(self.body, "metadata"), "resourceVersion": str(revision)}
+        return Stored({**self.body, "metadata": metadata}, revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write: ``after`` is the new state, for a deletion the last state under the deletion's revision."""
+
+    type: ChangeType
+    before: Stored | None
+    after: Stored
+
+
+class HistoryGoneError(Exception):
+    """The changes since that revision are no longer kept."""
+
+
+class WriteConflictError(Exception):
+    """The object is not at the revision that the writer presumed, or exists, or does not exist."""
+
+
+@dataclass(slots=True)
+class _Collection:
+    """All objects of one kind."""
+
+    objects: dict[Key, Stored] = field(default_factory=dict)
+    order: list[Key] = field(default_factory=list)
+    history: deque[Change] = field(default_factory=deque)
+    compacted: int = 0
+    observers: list[Callable[[Change], None]] = field(default_factory=list)
+
+
+class Store:
+    """Objects of all kinds with their recent history.
+
+    Args:
+        history_limit: Changes kept per kind; settable at any time, it takes effect at the next write or trim.
+    """
+
+    def __init__(self, history_limit: int = DEFAULT_HISTORY) -> None:
+        self.history_limit = history_limit
+        self.revision = 1
+        self.lock = threading.RLock()
+        self._collections: dict[GroupResource, _Collection] = {}
+
+    def read(self, resource: GroupResource, key: Key) -> Stored | None:
+        """Return the present state of one object."""
+        return self._collection(resource).objects.get(key)
+
+    def put(self, resource: GroupResource, body: JsonObject, *, expected: Stored | None) -> Stored:
+        """Write a body, which becomes the store's own, over the version that the writer has seen.
+
+        Args:
+            resource: Where.
+            body: The whole new state without kind and apiVersion; gets its resourceVersion here.
+            expected: What the writer believes to be there; None for a new object.
+
+        Raises:
+            WriteConflictError: Something else is there.
+        """
+        with self.lock:
+            collection = self._collection(resource)
+            metadata = child(body, "metadata")
+            key = (text(metadata, "namespace"), text(metadata, "name"))
+            before = collection.objects.get(key)
+            if before is not expected:
+                raise WriteConflictError
+            self.revision += 1
+            metadata["resourceVersion"] = str(self.revision)
+            after = Stored(body, self.revision)
+            collection.objects[key] = after
+            if before is None:
+                bisect.insort(collection.order, key)
+            self._record(collection, Change(ChangeType.MODIFIED if before else ChangeType.ADDED, before, after))
+            return after
+
+    def remove(self, resource: GroupResource, key: Key, *, expected: Stored | None = None) -> Stored | None:
+        """Delete an object; returns its last state under the deletion's revision, None when it is not there.
+
+        Raises:
+            WriteConflictError: It is not in the expected state.
+        """
+        with self.lock:
+            collection = self._collection(resource)
+            before = collection.objects.get(key)
+            if before is None:
+                return None
+            if expected is not None and before is not expected:
+                raise WriteConflictError
+            self.revision += 1
+            del collection.objects[key]
+            del collection.order[bisect.bisect_left(collection.order, key)]
+            after = before.at_revision(self.revision)
+            self._record(collection, Change(ChangeType.DELETED, before, after))
+            return after
+
+    def snapshot(self, resource: GroupResource, namespace: str = "", revision: int | None = None) -> list[Stored]:
+        """Return all objects by namespace and name, of one namespace if given, now or as of a revision.
+
+        Raises:
+            HistoryGoneError: That revision lies before the kept history.
+        """
+        with self.lock:
+            collection = self._collection(resource)
+            if revision is None or revision >= self.revision:
+                return [collection.objects[key] for key in _within(collection.order, namespace)]
+            past = self._rewound(resource, revision)
+            return [past[key] for key in sorted(past) if not namespace or key[0] == namespace]
+
+    def changes_since(self, resource: GroupResource, revision: int) -> list[Change]:
+        """Return the changes after a revision, oldest first.
+
+        Raises:
+            HistoryGoneError: Some of them are no longer kept.
+        """
+        with self.lock:
+            collection = self._collection(resource)
+            if revision < collection.compacted:
+                raise HistoryGoneError
+            newer: list[Change] = []
+            for change in reversed(collection.history):
+                if change.after.revision <= revision:
+                    break
+                newer.append(change)
+            newer.reverse()
+            return newer
+
+    def observe(self, resource: GroupResource, observer: Callable[[Change], None]) -> Callable[[], None]:
+        """Call back after each change of a kind, in the writing thread; returns how to stop that."""
+        with self.lock:
+            observers = self._collection(resource).observers
+            observers.append(observer)
+
+        def stop() -> None:
+            with self.lock:
+                if observer in observers:
+                    observers.remove(observer)
+
+        return stop
+
+    def compact(self, resources: Iterable[GroupResource] | None = None) -> None:
+        """Throw the history away, of all kinds or some: what was read before now can no longer be followed."""
+        with self.lock:
+            for resource in list(self._collections) if resources is None else resources:
+                collection = self._collection(resource)
+                collection.history.clear()
+                self.revision += 1
+                collection.compacted = self.revision
+
+    def count(self, resource: GroupResource) -> int:
+        """Return how many objects of a kind exist."""
+        return len(self._collection(resource).objects)
+
+    def _collection(self, resource: GroupResource) -> _Collection:
+        """Return the place of a kind, made on first use."""
+        found = self._collections.get(resource)
+        if found is None:
+            found = self._collections.setdefault(resource, _Collection())
+        return found
+
+    def _rewound(self, resource: GroupResource, revision: int) -> dict[Key, Stored]:
+        """Return all objects as they were at a revision, by undoing what came later."""
+        past = dict(self._collection(resource).objects)
+        for change in reversed(self.changes_since(resource, revision)):
+            if change.before is None:
+                past.pop(change.after.key, None)
+            else:
+                past[change.before.key] = change.before
+        return past
+
+    def _record(self, collection: _Collection, change: Change) -> None:
+        """Keep a change, forget those beyond the window, and tell the observers."""
+        collection.history.append(change)
+        while len(collection.history) > max(0, self.history_limit):
+            collection.compacted = collection.history.popleft().after.revision
+        for observer in list(collection.observers):
+            observer(change)
+
+
+def _within(order: list[Key], namespace: str) -> list[Key]:
+    """Return the keys of one namespace, or all."""
+    if not namespace:
+        return order
+    start = bisect.bisect_left(order, (namespace, ""))
+    end = bisect.bisect_left(order, (namespace + "\0", ""))
+    return order[start:end]

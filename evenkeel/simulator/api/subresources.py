@@ -1,0 +1,127 @@
+"""The smaller subresources: scale of workloads, binding of pods, tokens of service accounts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from evenkeel.simulator.api.access import Access
+from evenkeel.simulator.api.calls import Call, User
+from evenkeel.simulator.api.fields import JsonObject, child, ensure, number, rows, text, value_at
+from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.status import (
+    Cause,
+    CauseType,
+    bad_request,
+    conflict,
+    invalid,
+    success,
+)
+from evenkeel.simulator.api.store import Stored
+from evenkeel.simulator.api.writes import PATCH_ATTEMPTS, Writer, patch_of, refuse_stale
+from evenkeel.simulator.clock import rfc3339
+
+_SERVED_SCALE = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
+_COPIED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_TOKEN_LIFETIME_SECONDS = 3600
+
+
+def scale_of(call: Call, stored: Stored) -> JsonObject:
+    """Return the Scale object of a workload."""
+    paths = call.target.kind.scale_paths
+    metadata = child(stored.body, "metadata")
+    status: JsonObject = {"replicas": number(stored.body, *paths.status)}
+    selector = value_at(stored.body, *paths.selector) if paths.selector else None
+    if selector:
+        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
+    return {
+        **_SERVED_SCALE,
+        "metadata": {field: metadata[field] for field in _COPIED_METADATA if field in metadata},
+        "spec": {"replicas": number(stored.body, *paths.spec)},
+        "status": status,
+    }
+
+
+def _selector_text(selector: object) -> str:
+    """Return a workload's selector, of either form, as queries spell it."""
+    whole: JsonObject = selector if isinstance(selector, dict) else {}
+    simple = child(whole, "matchLabels") if "matchLabels" in whole or "matchExpressions" in whole else whole
+    terms = [f"{key}={value}" for key, value in sorted(simple.items())]
+    for expression in rows(whole, "matchExpressions"):
+        key, values = text(expression, "key"), expression.get("values")
+        listed = ",".join(sorted(str(value) for value in values)) if isinstance(values, list) else ""
+        shapes = {
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+            "In": f"{key} in ({listed})",
+            "NotIn": f"{key} notin ({listed})",
+        }
+        terms.append(shapes.get(text(expression, "operator"), key))
+    return ",".join(terms)
+
+
+async def write_scale(writer: Writer, call: Call) -> Stored:
+    """Set a workload's replicas from the Scale object or the patch of one in a call's body.
+
+    Raises:
+        StatusError: It cannot be read or carried out.
+    """
+    patch = patch_of(call) if call.verb == "patch" else None
+    sent = call.object() if patch is None else {}
+
+    def change(current: JsonObject) -> JsonObject:
+        stored = writer.objects.existing(call.target.kind, call.target.key)
+        wanted = sent if patch is None else patch(scale_of(call, stored))
+        refuse_stale(call, wanted, stored)
+        replicas = value_at(wanted, "spec", "replicas")
+        if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+            message = f"Invalid value: {replicas}: must be a whole number from 0 on"
+            causes = [Cause(CauseType.INVALID, "spec.replicas", message)]
+            raise invalid(call.target.kind.kind_subject(call.target.name), causes)
+        paths = call.target.kind.scale_paths
+        ensure(current, *paths.spec[:-1])[paths.spec[-1]] = replicas
+        ensure(current, "metadata").pop("resourceVersion", None)
+        return current
+
+    return await writer.modify(call, change, attempts=PATCH_ATTEMPTS)
+
+
+def bind(objects: ObjectStore, call: Call) -> JsonObject:
+    """Put a pod on the node that the Binding in a call's body names.
+
+    Raises:
+        StatusError: The pod does not exist or is on a node already, or the Binding names none.
+    """
+    node = text(call.object(), "target", "name")
+    if not node:
+        raise bad_request("a Binding needs the name of a node in target.name")
+    stored = objects.existing(call.target.kind, call.target.key)
+    pod = objects.shown(call.target.kind, stored)
+    subject = call.target.kind.subject(call.target.name)
+    if text(pod, "metadata", "deletionTimestamp"):
+        raise conflict(subject, "the pod is being deleted and cannot be assigned to a node")
+    if text(pod, "spec", "nodeName"):
+        raise conflict(subject, f"the pod is already assigned to node {text(pod, 'spec', 'nodeName')!r}")
+    ensure(pod, "spec")["nodeName"] = node
+    conditions = [row for row in rows(pod, "status", "conditions") if text(row, "type") != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": rfc3339(objects.now())}
+    ensure(pod, "status")["conditions"] = [*conditions, scheduled]
+    objects.update(pod)
+    return success(code=201)
+
+
+def issue_token(objects: ObjectStore, access: Access, call: Call) -> JsonObject:
+    """Return a TokenRequest with a token for a service account.
+
+    Raises:
+        StatusError: The service account does not exist.
+    """
+    request = call.object()
+    account = objects.existing(call.target.kind, call.target.key)
+    namespace, name = account.key
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    user = User(f"system:serviceaccount:{namespace}:{name}", groups, account.uid)
+    seconds = number(request, "spec", "expirationSeconds", default=_TOKEN_LIFETIME_SECONDS)
+    token = f"sa.{namespace}.{name}.{objects.new_uid()}"
+    ends = access.issue(token, user, timedelta(seconds=seconds), objects.now())
+    request["status"] = {"token": token, "expirationTimestamp": rfc3339(ends)}
+    return {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"} | request

@@ -1,0 +1,268 @@
+"""Watch: changes of a kind as a stream, from a revision on, through selectors, with bookmarks and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from evenkeel.simulator.api.calls import Call
+from evenkeel.simulator.api.fields import JsonObject, encode
+from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.objects import ObjectStore, shown_raw
+from evenkeel.simulator.api.selectors import predicate
+from evenkeel.simulator.api.status import Cause, CauseType, expired, invalid
+from evenkeel.simulator.api.store import Change, ChangeType, HistoryGoneError, Stored
+from evenkeel.simulator.clock import Timer
+
+BOOKMARK_PERIOD = timedelta(minutes=1)
+SHORTEST_WATCH, LONGEST_WATCH = timedelta(minutes=30), timedelta(hours=1)
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_BATCH = 500
+
+
+class Wakeup:
+    """Wakes one stream from any thread."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    def set(self) -> None:
+        """Wake the stream."""
+        if threading.get_ident() == self._thread:
+            self._event.set()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    def clear(self) -> None:
+        """Forget earlier wake-ups."""
+        self._event.clear()
+
+    async def wait(self) -> None:
+        """Wait for the next wake-up."""
+        await self._event.wait()
+
+
+@dataclass(slots=True, eq=False)
+class OpenWatch:
+    """One watch of one client.
+
+    Args:
+        path: As requested.
+        kind: What is watched.
+        wakeup: Wakes its stream.
+        cursor: Revision up to which the client knows everything.
+    """
+
+    path: str
+    kind: Kind
+    wakeup: Wakeup
+    cursor: int
+    namespace: str = ""
+    passes: Callable[[JsonObject], bool] | None = None
+    bookmarks: bool = False
+    initial: list[Stored] = field(default_factory=list)
+    marks_initial_end: bool = False
+    deadline: datetime = _NEVER
+    events_left: int | None = None
+    closed: bool = False
+
+    def close(self) -> None:
+        """End it in good order, as a server does that has had enough."""
+        self.closed = True
+        self.wakeup.set()
+
+
+@dataclass(slots=True)
+class Watches:
+    """The watches of one server.
+
+    Args:
+        objects: What is watched.
+        seed: Makes the length of watches without timeoutSeconds repeatable.
+    """
+
+    objects: ObjectStore
+    seed: int = 0
+    open: list[OpenWatch] = field(default_factory=list)
+    observers: list[Callable[[], None]] = field(default_factory=list)
+    _random: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)  # noqa: S311 - spreads watches over time, no secret
+
+    def active(self, plural: str = "") -> int:
+        """Return how many watches are open, on one resource or all."""
+        return sum(1 for watch in list(self.open) if plural in {"", watch.kind.plural})
+
+    def close(self, path: str = "") -> int:
+        """End the open watches whose path a pattern finds, and return how many."""
+        chosen = [watch for watch in list(self.open) if re.search(path, watch.path)]
+        for watch in chosen:
+            watch.close()
+        return len(chosen)
+
+    def prepare(self, call: Call) -> OpenWatch:
+        """Return the watch that a call asks for, not yet open.
+
+        Raises:
+            StatusError: A parameter cannot be read (400, 422), or the history asked for is gone (410).
+        """
+        target = call.target
+        fields = f"metadata.name={target.name}" if target.name else call.query.get("fieldSelector", "")
+        passes = predicate(call.query.get("labelSelector", ""), fields, target.kind.plural)
+        watch = OpenWatch(call.request.path, target.kind, Wakeup(), 0, target.namespace, passes)
+        watch.bookmarks = call.flag("allowWatchBookmarks")
+        seconds = call.integer("timeoutSeconds")
+        watch.deadline = self.objects.now() + (timedelta(seconds=seconds) if seconds else self._some_while())
+        with self.objects.versions.lock:
+            self._start(call, watch)
+        return watch
+
+    async def stream(self, watch: OpenWatch) -> AsyncGenerator[bytes, None]:
+        """Yield a watch's events until it ends or the client goes away."""
+        self.open.append(watch)
+        stop = self.objects.versions.observe(watch.kind.resource, lambda _: watch.wakeup.set())
+        end = self.objects.clock.call_at(watch.deadline, watch.wakeup.set)
+        self._tell()
+        try:
+            for start in range(0, len(watch.initial), _BATCH):
+                yield b"".join(_event(watch.kind, ChangeType.ADDED, s) for s in watch.initial[start : start + _BATCH])
+            if watch.marks_initial_end:
+                yield _bookmark(watch, {INITIAL_EVENTS_END: "true"})
+            watch.initial = []
+            async with aclosing(self._follow(watch)) as news:
+                async for chunk in news:
+                    yield chunk
+        finally:
+            end.cancel()
+            stop()
+            self.open.remove(watch)
+            self._tell()
+
+    async def _follow(self, watch: OpenWatch) -> AsyncGenerator[bytes, None]:
+        """Yield what happens after the initial events."""
+        clock = self.objects.clock
+        next_bookmark, timer = clock.now() + BOOKMARK_PERIOD, None
+        try:
+            while True:
+                watch.wakeup.clear()
+                try:
+                    chunk = self._news(watch)
+                except HistoryGoneError:
+                    yield expired_event()
+                    return
+                if chunk:
+                    yield chunk
+                if watch.closed or watch.events_left == 0:
+                    return
+                now = clock.now()
+                if watch.bookmarks and now >= min(next_bookmark, watch.deadline):
+                    next_bookmark = now + BOOKMARK_PERIOD
+                    timer = None
+                    yield _bookmark(watch, None)
+                if now >= watch.deadline:
+                    return
+                if watch.bookmarks and timer is None:
+                    timer = clock.call_at(next_bookmark, watch.wakeup.set)
+                await watch.wakeup.wait()
+        finally:
+            _cancel(timer)
+
+    def _news(self, watch: OpenWatch) -> bytes:
+        """Return the events since the watch's cursor, and move that."""
+        versions = self.objects.versions
+        with versions.lock:
+            changes = versions.changes_since(watch.kind.resource, watch.cursor)
+            watch.cursor = max(watch.cursor, versions.revision)
+        events = list(_events(watch, changes))
+        if watch.events_left is not None:
+            events = events[: watch.events_left]
+            watch.events_left -= len(events)
+        return b"".join(events)
+
+    def _start(self, call: Call, watch: OpenWatch) -> None:
+        """Fix where a watch starts and what it sends first."""
+        versions = self.objects.versions
+        wanted = call.integer("resourceVersion")
+        sends_initial = not wanted if "sendInitialEvents" not in call.query else call.flag("sendInitialEvents")
+        if "sendInitialEvents" in call.query and call.query.get("resourceVersionMatch") != "NotOlderThan":
+            message = "Forbidden: sendInitialEvents needs resourceVersionMatch=NotOlderThan"
+            raise invalid(
+                call.target.kind.kind_subject(), [Cause(CauseType.FORBIDDEN, "resourceVersionMatch", message)]
+            )
+        if sends_initial:
+            found = versions.snapshot(watch.kind.resource, watch.namespace)
+            watch.initial = [s for s in found if watch.passes is None or watch.passes(s.body)]
+            watch.marks_initial_end = "sendInitialEvents" in call.query and watch.bookmarks
+        watch.cursor = wanted if wanted and not sends_initial else versions.revision
+        try:
+            versions.changes_since(watch.kind.resource, watch.cursor)
+        except HistoryGoneError:
+            raise expired(f"the changes since resourceVersion {wanted} are no longer kept") from None
+
+    def _some_while(self) -> timedelta:
+        """Return how long a watch lasts that names no end."""
+        return SHORTEST_WATCH + (LONGEST_WATCH - SHORTEST_WATCH) * self._random.random()
+
+    def _tell(self) -> None:
+        """Tell whoever waits for watches to open or close."""
+        for observer in list(self.observers):
+            observer()
+
+
+def _cancel(timer: Timer | None) -> None:
+    """Call a timer off, if there is one."""
+    if timer is not None:
+        timer.cancel()
+
+
+def _events(watch: OpenWatch, changes: Iterable[Change]) -> Iterator[bytes]:
+    """Yield changes as a watch with a namespace and selectors sees them."""
+    for change in changes:
+        if watch.namespace and change.after.key[0] != watch.namespace:
+            continue
+        seen = _seen(watch, change)
+        if seen is not None:
+            yield _event(watch.kind, *seen)
+
+
+def _seen(watch: OpenWatch, change: Change) -> tuple[ChangeType, Stored] | None:
+    """Return a change as it looks through selectors: objects come and go as they begin and cease to match."""
+    if watch.passes is None:
+        return change.type, change.after
+    before = change.before is not None and watch.passes(change.before.body)
+    after = change.type is not ChangeType.DELETED and watch.passes(change.after.body)
+    if after:
+        return (ChangeType.MODIFIED if before else ChangeType.ADDED), change.after
+    if before and change.before is not None:
+        return ChangeType.DELETED, change.before.at_revision(change.after.revision)
+    return None
+
+
+def _event(kind: Kind, change: ChangeType, stored: Stored) -> bytes:
+    """Return one event as a line."""
+    return b'{"type":"%b","object":%b}\n' % (change.value.encode(), shown_raw(kind, stored))
+
+
+def _bookmark(watch: OpenWatch, annotations: dict[str, str] | None) -> bytes:
+    """Return a bookmark: kind and revision only."""
+    metadata: JsonObject = {"resourceVersion": str(watch.cursor), "creationTimestamp": None}
+    if annotations:
+        metadata["annotations"] = annotations
+    shown = {"kind": watch.kind.kind, "apiVersion": watch.kind.api_version, "metadata": metadata}
+    return encode({"type": "BOOKMARK", "object": shown}) + b"\n"
+
+
+def expired_event() -> bytes:
+    """Return the event that tells a client to list again."""
+    status = expired("the changes since the last event are no longer kept; list again").body()
+    return encode({"type": "ERROR", "object": status}) + b"\n"

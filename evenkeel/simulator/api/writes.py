@@ -1,0 +1,304 @@
+"""Create, update and patch: the path of an object from the wire into the store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jsonpatch
+import jsonpointer
+
+from evenkeel.simulator.api.admission import Operation, Review, Webhooks
+from evenkeel.simulator.api.builtin import NAMESPACES
+from evenkeel.simulator.api.calls import Call, refuse_mismatch
+from evenkeel.simulator.api.codec import PatchType, read_patch
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, ensure, rows, text, texts
+from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.merging import merge_patch, strategic_merge
+from evenkeel.simulator.api.objects import ObjectStore, stored_form
+from evenkeel.simulator.api.status import (
+    Cause,
+    CauseType,
+    StatusError,
+    UndecodableError,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+    unprocessable,
+)
+from evenkeel.simulator.api.store import Stored
+from evenkeel.simulator.api.strategies import Strategy
+
+PATCH_ATTEMPTS = 5
+"""How often a patch without a resourceVersion is repeated against a newer state."""
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LOOSE_NAMES = "rbac.authorization.k8s.io"
+_SERVER_OWNED = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_BAD_PATCH = "the JSON patch does not fit the object"
+
+Modify = Callable[[JsonObject], JsonObject]
+"""Turns the object as it is shown into the object as it is wanted."""
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes of one server.
+
+    Args:
+        objects: Where objects are stored.
+        webhooks: Asked about every write.
+        strategies: What each kind does to its objects.
+    """
+
+    objects: ObjectStore
+    webhooks: Webhooks
+    strategies: Callable[[Kind], Strategy]
+
+    async def create(self, call: Call) -> Stored:
+        """Store the object in the body of a call.
+
+        Raises:
+            StatusError: The object, a webhook or the state of the store forbids it.
+        """
+        kind, body = call.target.kind, self._incoming(call, call.object())
+        metadata = ensure(body, "metadata")
+        if metadata.get("resourceVersion"):
+            raise bad_request("a new object cannot have a resourceVersion; leave metadata.resourceVersion out")
+        for field in _SERVER_OWNED:
+            metadata.pop(field, None)
+        strategy = self.strategies(kind)
+        self._set_defaults(call, strategy, body)
+        self._check_namespace(call)
+        body = await self._mutated(call, Operation.CREATE, body, None)
+        metadata = ensure(body, "metadata")
+        if kind.generation:
+            metadata["generation"] = 1
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = self.objects.generated_name(text(metadata, "generateName"))
+        strategy.prepare_create(body)
+        causes = _name_causes(kind, metadata) + strategy.validate_create(body)
+        if causes:
+            raise invalid(kind.kind_subject(text(metadata, "name")), causes)
+        await self.webhooks.validate(self._review(call, Operation.CREATE, body, None))
+        if not call.dry_run:
+            return self.objects.insert(kind, body)
+        self.objects.identify(kind, body)
+        if self.objects.versions.read(kind.resource, (text(metadata, "namespace"), text(metadata, "name"))):
+            raise already_exists(kind.subject(text(metadata, "name")))
+        return Stored(body, 0)
+
+    async def update(self, call: Call) -> Stored:
+        """Replace an object by the one in the body of a call.
+
+        Raises:
+            StatusError: The object, a webhook or the state of the store forbids it.
+        """
+        obj = call.object()
+        return await self.modify(
+            call, lambda _: obj, attempts=1 if text(obj, "metadata", "resourceVersion") else PATCH_ATTEMPTS
+        )
+
+    async def patch(self, call: Call) -> Stored:
+        """Apply the patch in the body of a call.
+
+        Raises:
+            StatusError: The patch, a webhook or the state of the store forbids it.
+        """
+        modify = patch_of(call)
+
+        def attempt(current: JsonObject) -> JsonObject:
+            patched = modify(copy_of(current))
+            for field in ("apiVersion", "kind"):
+                patched.setdefault(field, current[field])
+            return patched
+
+        try:
+            return await self.modify(call, attempt, attempts=PATCH_ATTEMPTS)
+        except UndecodableError as error:
+            raise error.in_patch(call.target.kind.kind_subject(call.target.name)) from None
+
+    async def modify(self, call: Call, change: Modify, *, attempts: int) -> Stored:
+        """Change an object, again from its newest state when it was written meanwhile.
+
+        Raises:
+            StatusError: The change, a webhook or the state of the store forbids it.
+        """
+        for remaining in reversed(range(attempts)):
+            current = self.objects.existing(call.target.kind, call.target.key)
+            wanted = change(self.objects.shown(call.target.kind, current))
+            named = text(wanted, "metadata", "resourceVersion")
+            refuse_stale(call, wanted, current)
+            try:
+                return await self._write(call, wanted, current)
+            except StatusError as error:
+                stale = error.reason == "Conflict" and self._is_outdated(call, current)
+                own_check = named and named != str(current.revision)
+                if not stale or own_check or not remaining:
+                    raise
+        raise not_found(call.target.kind.subject(call.target.name))
+
+    async def _write(self, call: Call, wanted: JsonObject, current: Stored) -> Stored:
+        """Take one changed object through defaults, webhooks and validation into the store."""
+        kind, subresource = call.target.kind, call.target.subresource
+        strategy, body = self.strategies(kind), self._incoming(call, wanted)
+        self._set_defaults(call, strategy, body)
+        body = await self._mutated(call, Operation.UPDATE, body, current)
+        strategy.prepare_update(body, current.body, subresource)
+        keep_metadata(body, current.body, whole=subresource == "status")
+        causes = strategy.validate_update(body, current.body, subresource)
+        if causes:
+            raise invalid(kind.kind_subject(call.target.name), causes)
+        await self.webhooks.validate(self._review(call, Operation.UPDATE, body, current))
+        if call.dry_run:
+            self.objects.carry_over(kind, body, current)
+            return Stored(body, current.revision)
+        stored = self.objects.replace(kind, body, current)
+        return self._finished_deletion(kind, stored)
+
+    def _finished_deletion(self, kind: Kind, stored: Stored) -> Stored:
+        """Remove an object whose deletion waited only for the finalizer that has just gone."""
+        metadata = child(stored.body, "metadata")
+        waiting = metadata.get("deletionTimestamp") and not texts(metadata, "finalizers")
+        if waiting and not metadata.get("deletionGracePeriodSeconds"):
+            self.objects.versions.remove(kind.resource, stored.key, expected=stored)
+        return stored
+
+    def _incoming(self, call: Call, obj: JsonObject) -> JsonObject:
+        """Return the object of a request in stored form, once it fits the path."""
+        mismatch = refuse_mismatch(call.target, obj)
+        if mismatch:
+            raise mismatch
+        target, metadata = call.target, ensure(obj, "metadata")
+        for field, expected in (("namespace", target.namespace), ("name", target.name)):
+            given = text(metadata, field)
+            if given and expected and given != expected:
+                raise bad_request(f"metadata.{field} is {given!r} in the body and {expected!r} in the path")
+            if expected:
+                metadata[field] = expected
+        return stored_form(target.kind, obj)
+
+    def _set_defaults(self, call: Call, strategy: Strategy, body: JsonObject) -> None:
+        """Prune and default a body; tell the client of unknown fields as it asked."""
+        dropped = strategy.set_defaults(body)
+        if not dropped:
+            return
+        listed = ", ".join(f'unknown field "{path}"' for path in dropped)
+        match call.query.get("fieldValidation", "Warn"):
+            case "Strict":
+                raise bad_request(f"strict reading of the object failed: {listed}")
+            case "Ignore":
+                return
+            case _:
+                call.warnings.append(listed)
+
+    def _check_namespace(self, call: Call) -> None:
+        """Refuse a new object in a namespace that does not exist or is going away."""
+        name = call.target.namespace
+        if not name:
+            return
+        namespace = self.objects.versions.read(NAMESPACES, ("", name))
+        if namespace is None:
+            kind = self.objects.registry.at("", "v1", "namespaces")
+            assert kind is not None
+            raise not_found(kind.subject(name))
+        if child(namespace.body, "metadata").get("deletionTimestamp"):
+            message = f"namespace {name} is being terminated"
+            cause = Cause(CauseType.NAMESPACE_TERMINATING, "metadata.namespace", message)
+            raise forbidden(call.target.kind.subject(), f"no new content while {message}", (cause,))
+
+    async def _mutated(self, call: Call, operation: Operation, body: JsonObject, current: Stored | None) -> JsonObject:
+        """Return a body as the mutating webhooks leave it, defaulted again."""
+        changed = await self.webhooks.mutate(self._review(call, operation, body, current))
+        if changed is None:
+            return body
+        mutated = stored_form(call.target.kind, changed)
+        self._set_defaults(call, self.strategies(call.target.kind), mutated)
+        return mutated
+
+    def _review(self, call: Call, operation: Operation, body: JsonObject, current: Stored | None) -> Review:
+        """Return what webhooks are asked about a write."""
+        kind = call.target.kind
+        shown = self.objects.shown(kind, Stored(body, 0))
+        old = self.objects.shown(kind, current) if current else None
+        return Review(call, operation, shown, old)
+
+    def _is_outdated(self, call: Call, current: Stored) -> bool:
+        """Say whether an object has been written since it was read."""
+        return self.objects.versions.read(call.target.kind.resource, call.target.key) is not current
+
+
+def refuse_stale(call: Call, wanted: JsonObject, current: Stored) -> None:
+    """Refuse a write that was made from another version, or is meant for another object of the same name.
+
+    Raises:
+        StatusError: It is (409).
+    """
+    named, uid = text(wanted, "metadata", "resourceVersion"), text(wanted, "metadata", "uid")
+    subject = call.target.kind.subject(call.target.name)
+    if named and named != str(current.revision):
+        raise conflict(subject, "it has changed since that resourceVersion; read it again and repeat the change")
+    if uid and uid != current.uid:
+        raise conflict(subject, f"precondition failed: the UID asked for is {uid}, the object has {current.uid}")
+
+
+def keep_metadata(body: JsonObject, old: JsonObject, *, whole: bool) -> None:
+    """Reset the metadata that a writer cannot change; all of it on a status write."""
+    before = child(old, "metadata")
+    if whole:
+        body["metadata"] = copy_of(before)
+        return
+    metadata = ensure(body, "metadata")
+    for field in (*_SERVER_OWNED, "generation", "generateName"):
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+
+
+def patch_of(call: Call) -> Modify:
+    """Return the change that the patch in a call's body makes to an object.
+
+    Raises:
+        StatusError: Its format is not offered, or it cannot be read.
+    """
+    kind, patch = read_patch(call.request.content_type, call.request.body, custom=call.target.kind.is_custom)
+    match kind:
+        case PatchType.MERGE:
+            return lambda current: as_object(merge_patch(current, patch))
+        case PatchType.STRATEGIC:
+            return lambda current: strategic_merge(current, as_object(patch))
+        case PatchType.JSON:
+            return lambda current: _json_patched(current, patch)
+
+
+def _json_patched(current: JsonObject, patch: object) -> JsonObject:
+    """Apply a JSON patch."""
+    try:
+        return as_object(jsonpatch.JsonPatch(rows({"patch": patch}, "patch")).apply(current))
+    except jsonpatch.InvalidJsonPatch as error:
+        raise bad_request(f"the JSON patch is malformed: {error}") from None
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError) as error:
+        raise unprocessable(f"{_BAD_PATCH}: {error}") from None
+
+
+def _name_causes(kind: Kind, metadata: JsonObject) -> list[Cause]:
+    """Return what is wrong with the name of a new object."""
+    name = text(metadata, "name")
+    if not name:
+        return [Cause(CauseType.REQUIRED, "metadata.name", "Required value: name or generateName is required")]
+    if kind.group != _LOOSE_NAMES and (len(name) > 253 or not _NAME.fullmatch(name)):
+        message = f'Invalid value: "{name}": a name consists of lower-case letters, digits, "-" and "."'
+        return [Cause(CauseType.INVALID, "metadata.name", message)]
+    return []
