@@ -1,0 +1,52 @@
+"""OOM kills as they show in two successive states of a pod (spec: recommender:8.3)."""
+
+from __future__ import annotations
+
+from autoscaling.pod import ContainerStatus, Pod, Termination
+from autoscaling.resources import MEMORY
+from recommender.oom import OomRecord
+
+_REASON = "OOMKilled"
+
+
+def oom_kills(old: Pod, new: Pod) -> tuple[OomRecord, ...]:
+    """Return the kills that happened between two states of a pod.
+
+    A kill shows as a container that is now terminated, or as one that runs again with one restart more. The memory is
+    the request in force in the state before the restart, so that a resize meanwhile does not count.
+    """
+    found: list[OomRecord] = []
+    for status in new.statuses:
+        before = old.status_of(status.name)
+        if before is None:
+            continue
+        terminated = _new_kill(before, status)
+        if terminated is not None:
+            found += _record(new, status.name, terminated)
+            continue
+        terminated = _kill_before_restart(before, status)
+        if terminated is not None:
+            found += _record(old, status.name, terminated)
+    return tuple(found)
+
+
+def _new_kill(before: ContainerStatus, now: ContainerStatus) -> Termination | None:
+    """Return the end of a container that is terminated for memory and was not, or was so for another run."""
+    is_new = before.terminated is None or now.restart_count > before.restart_count
+    return now.terminated if now.terminated and now.terminated.reason == _REASON and is_new else None
+
+
+def _kill_before_restart(before: ContainerStatus, now: ContainerStatus) -> Termination | None:
+    """Return the end of the last run of a container that was running before and runs again."""
+    restarted = before.is_running and now.is_running and now.restart_count > before.restart_count
+    last = now.last_terminated
+    return last if restarted and last and last.reason == _REASON else None
+
+
+def _record(pod: Pod, name: str, terminated: Termination) -> list[OomRecord]:
+    """Return the record of one kill; one without a time cannot be placed and is left out."""
+    container = pod.container(name)
+    if terminated.finished_at is None:
+        return []
+    request = pod.actual_resources(container).request(MEMORY).value() if container else 0
+    return [OomRecord(pod.namespace, pod.name, name, terminated.finished_at, request)]

@@ -1,0 +1,1 @@
+"""The recommender's own objects as they travel: checkpoints, pod metrics, eviction events."""

@@ -1,0 +1,91 @@
+"""Checkpoint objects as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from autoscaling.errors import InvalidObjectError
+from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint
+from recommender.wire.checkpoints import checkpoint_json, checkpoint_status_json, decode_checkpoint
+from tests.builders import T0
+
+CHECKPOINT = ContainerCheckpoint(
+    namespace="ns",
+    vpa_name="v",
+    container_name="c",
+    cpu=HistogramCheckpoint(T0, {16: 10000, 25: 5000, 36: 2500}, 0.7000000000000001),
+    memory=HistogramCheckpoint(),
+    first_sample=T0,
+    last_sample=T0 + timedelta(days=2),
+    sample_count=3,
+    updated=T0 + timedelta(days=3),
+)
+
+
+def test_the_form_that_is_written() -> None:
+    assert checkpoint_json(CHECKPOINT, "autoscaling.k8s.io/v1") == {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscalerCheckpoint",
+        "metadata": {"name": "v-c", "namespace": "ns"},
+        "spec": {"vpaObjectName": "v", "containerName": "c"},
+        "status": {
+            "lastUpdateTime": "2026-01-04T00:00:00Z",
+            "version": "v3",
+            "cpuHistogram": {
+                "referenceTimestamp": "2026-01-01T00:00:00Z",
+                "bucketWeights": {"16": 10000, "25": 5000, "36": 2500},
+                "totalWeight": 0.7000000000000001,
+            },
+            "memoryHistogram": {"referenceTimestamp": None},
+            "firstSampleStart": "2026-01-01T00:00:00Z",
+            "lastSampleStart": "2026-01-03T00:00:00Z",
+            "totalSamplesCount": 3,
+        },
+    }, "recommender:6.3"
+
+
+def test_what_is_written_reads_back() -> None:
+    written = json.dumps(checkpoint_json(CHECKPOINT, "autoscaling.evenkeel.dev/v1")).encode()
+    assert decode_checkpoint(written) == CHECKPOINT
+
+
+def test_empty_members_are_left_out() -> None:
+    empty = ContainerCheckpoint("ns", "v", "c", cpu=None, memory=None)
+    assert checkpoint_status_json(empty) == {
+        "lastUpdateTime": None,
+        "version": "v3",
+        "cpuHistogram": {"referenceTimestamp": None},
+        "memoryHistogram": {"referenceTimestamp": None},
+        "firstSampleStart": None,
+        "lastSampleStart": None,
+    }
+
+
+def test_an_object_without_status_has_no_histograms() -> None:
+    bare = decode_checkpoint(b'{"metadata": {"name": "v-c", "namespace": "ns"}}')
+    assert (bare.cpu, bare.memory, bare.version, bare.vpa_name) == (None, None, "", "")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (
+            {"cpuHistogram": {"bucketWeights": {"x": 1}}},
+            r"Checkpoint ns/v-c: field status\.cpuHistogram\.bucketWeights",
+        ),
+        ({"totalSamplesCount": "many"}, r"field status\.totalSamplesCount"),
+        ({"firstSampleStart": "soon"}, r"field status\.firstSampleStart"),
+    ],
+)
+def test_a_bad_checkpoint_is_named_with_the_field(status: dict[str, object], message: str) -> None:
+    body = {"metadata": {"name": "v-c", "namespace": "ns"}, "status": status}
+    with pytest.raises(InvalidObjectError, match=message):
+        decode_checkpoint(json.dumps(body).encode())
+
+
+def test_unreadable_json_is_an_error_too() -> None:
+    with pytest.raises(InvalidObjectError, match="unreadable"):
+        decode_checkpoint(b"[")
