@@ -1,0 +1,141 @@
+"""Whether a pod is worth disturbing (updater P-6, P-7, P-9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from autoscaling.pod import Pod, Termination
+from autoscaling.policy import container_policy, scaling_mode
+from autoscaling.resources import CONTROLLED, ResourceList, amount
+from autoscaling.vpa import ChangeRequirement, EvictionRequirement, Recommendation, ScalingMode, Vpa
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.priority import Priority, observed_containers
+from updater.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Whether a pod is to be updated, and why or why not."""
+
+    is_given: bool
+    reason: Reason
+
+
+def judge(
+    pod: Pod,
+    recommendation: Recommendation | None,
+    priority: Priority,
+    circumstances: Circumstances,
+) -> Acceptance:
+    """Say whether a pod is worth updating at all (updater P-7).
+
+    Args:
+        recommendation: What processing made of the VPA's recommendation for this pod.
+        priority: The pod's score against it.
+    """
+    # Upstream crashes where a threshold of zero or less lets a pod without any recommendation through (K-31 c).
+    obstacle = Reason.NO_RECOMMENDATION
+    if recommendation is not None:
+        is_quick = is_quick_oom(pod, circumstances)
+        found = _obstacle(pod, recommendation, priority, circumstances, is_quick=is_quick)
+        if found is None:
+            return Acceptance(is_given=True, reason=_cause(priority, is_quick=is_quick))
+        obstacle = found if recommendation.containers else obstacle
+    return Acceptance(is_given=False, reason=obstacle)
+
+
+def is_quick_oom(pod: Pod, circumstances: Circumstances) -> bool:
+    """Say whether a container was killed for lack of memory soon after its start, a short while ago (updater P-6).
+
+    Containers that admission did not see, or that are not scaled, do not count.
+    """
+    vpa, observed = circumstances.vpa, observed_containers(pod)
+    threshold = _oom_threshold(vpa, circumstances.settings)
+    for status in pod.statuses:
+        ended = status.last_terminated
+        if ended is None or ended.reason != "OOMKilled" or (observed is not None and status.name not in observed):
+            continue
+        if scaling_mode(container_policy(vpa, status.name)) is ScalingMode.OFF:
+            continue
+        if _was_short(ended, threshold) and _is_recent(ended, threshold, circumstances):
+            return True
+    return False
+
+
+def meets_requirements(pod: Pod, vpa: Vpa, recommendation: Recommendation) -> bool:
+    """Say whether a VPA's eviction requirements let a pod be updated, in whatever way (updater P-9)."""
+    if vpa.update_policy is None:
+        return True
+    for container in pod.containers:
+        entry = recommendation.of(container.name)
+        if entry is None:
+            continue
+        requests = pod.actual_resources(container).requests or {}
+        if any(name not in requests for name in CONTROLLED):
+            return True
+        if all(_holds(r, requests, entry.target) for r in vpa.update_policy.eviction_requirements):
+            return True
+    return False
+
+
+def _obstacle(
+    pod: Pod,
+    recommendation: Recommendation,
+    priority: Priority,
+    circumstances: Circumstances,
+    *,
+    is_quick: bool,
+) -> Reason | None:
+    """Return the first thing that keeps a pod from being worth it, None where nothing does."""
+    settings = circumstances.settings
+    if circumstances.is_in_place_only and circumstances.memory.infeasible.holds_back(pod.uid, recommendation):
+        return Reason.INFEASIBLE_REMEMBERED
+    if is_quick:
+        return Reason.OOM_WITHOUT_CHANGE if priority.difference == 0 else None
+    if priority.is_outside_bounds:
+        return None
+    if pod.start_time is None:
+        return Reason.NO_START_TIME
+    if circumstances.now < pod.start_time + settings.lifetime_threshold:
+        return Reason.TOO_YOUNG
+    return Reason.CHANGE_TOO_SMALL if priority.difference < settings.pod_update_threshold else None
+
+
+def _cause(priority: Priority, *, is_quick: bool) -> Reason:
+    """Return what makes a pod worth updating."""
+    if priority.is_outside_bounds:
+        return Reason.OUTSIDE_BOUNDS
+    return Reason.QUICK_OOM if is_quick else Reason.WORTHWHILE_CHANGE
+
+
+def _oom_threshold(vpa: Vpa, settings: Settings) -> timedelta:
+    """Return the VPA's own threshold where it may have one, else the flag's."""
+    seconds = vpa.update_policy.evict_after_oom_seconds if vpa.update_policy else None
+    if seconds is None or not settings.is_per_vpa_config_on:
+        return settings.evict_after_oom_threshold
+    return timedelta(seconds=seconds)
+
+
+def _was_short(ended: Termination, threshold: timedelta) -> bool:
+    """Say whether the run that ended was shorter than the threshold; a missing time was long ago."""
+    return (
+        ended.started_at is not None
+        and ended.finished_at is not None
+        and ended.finished_at - ended.started_at < threshold
+    )
+
+
+def _is_recent(ended: Termination, threshold: timedelta, circumstances: Circumstances) -> bool:
+    """Say whether the end is less than the threshold ago; one in the future is."""
+    return ended.finished_at is not None and circumstances.now - ended.finished_at < threshold
+
+
+def _holds(requirement: EvictionRequirement, requests: ResourceList, target: ResourceList) -> bool:
+    """Say whether one of a requirement's resources changes in its direction; a missing amount counts as zero."""
+    for name in requirement.resources:
+        current, wanted = amount(requests, name).milli_value(), amount(target, name).milli_value()
+        if (wanted > current) if requirement.change is ChangeRequirement.TARGET_HIGHER else (wanted < current):
+            return True
+    return False

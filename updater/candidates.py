@@ -1,0 +1,142 @@
+"""Which of a VPA's pods are worth updating, in what order, and why the others are not (updater M-13 to M-17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autoscaling.capping import ProcessedRecommendation, process
+from autoscaling.errors import InvalidObjectError
+from autoscaling.objectref import ObjectRef
+from autoscaling.vpa import UpdateMode
+from updater.acceptance import judge, meets_requirements
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.eviction import clear_eviction
+from updater.group import Groups, is_boosted
+from updater.in_place import InPlaceDecision, Verdict, decide_in_place
+from updater.priority import Priority, score
+from updater.selection import Member, passive_reason
+
+_IN_PLACE_MODES = frozenset({UpdateMode.IN_PLACE_OR_RECREATE, UpdateMode.IN_PLACE})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pod that is worth updating.
+
+    Args:
+        member: The pod with its group.
+        reason: What makes it worth it.
+        processed: What the VPA's recommendation means for it.
+        priority: Its score.
+    """
+
+    member: Member
+    reason: Reason
+    processed: ProcessedRecommendation
+    priority: Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A pod that is left alone in this round, and why."""
+
+    pod: ObjectRef
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """All pods of one VPA, each exactly once.
+
+    Args:
+        candidates: Pods to act on, most urgent first.
+        refusals: The others.
+        timed: Pods whose time in the middle of a resize was asked for (updater C-5).
+    """
+
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[Refusal, ...]
+    timed: tuple[ObjectRef, ...] = ()
+
+
+def acts_in_place(circumstances: Circumstances) -> bool:
+    """Say whether the VPA's mode resizes running pods."""
+    return circumstances.vpa.update_mode in _IN_PLACE_MODES
+
+
+def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumstances) -> Sorted:
+    """Tell a VPA's candidates from its other pods and put them in order.
+
+    Pods of equal priority stay in the order they came in.
+    """
+    idle = _idle_reason(circumstances)
+    if idle is not None:
+        return Sorted((), tuple(Refusal(m.pod.ref, idle) for m in members))
+    candidates: list[Candidate] = []
+    refusals: list[Refusal] = []
+    timed: list[ObjectRef] = []
+    for member in members:
+        obstacle, is_timed = _first_look(member, groups, circumstances)
+        if is_timed:
+            timed.append(member.pod.ref)
+        found = Refusal(member.pod.ref, obstacle) if obstacle else _assess(member, circumstances)
+        if isinstance(found, Candidate):
+            candidates.append(found)
+        else:
+            refusals.append(found)
+    candidates.sort(key=lambda candidate: candidate.priority.rank)
+    return Sorted(tuple(candidates), tuple(refusals), tuple(timed))
+
+
+def _idle_reason(circumstances: Circumstances) -> Reason | None:
+    """Return why none of the VPA's pods is touched, None where some may be (updater M-15)."""
+    if circumstances.is_in_place_only and not circumstances.settings.is_in_place_on:
+        return Reason.GATE_OFF
+    return passive_reason(circumstances.vpa)
+
+
+def _first_look(member: Member, groups: Groups, circumstances: Circumstances) -> tuple[Reason | None, bool]:
+    """Return what rules a pod out before its recommendation is looked at, and whether its time was asked for.
+
+    Spec: updater M-14, M-16, M-19.
+    """
+    pod, vpa = member.pod, circumstances.vpa
+    if circumstances.settings.is_startup_boost_on and vpa.has_startup_boost and is_boosted(pod):
+        return Reason.BOOSTED, False
+    group = groups.of(member.group)
+    if acts_in_place(circumstances):
+        decision = decide_in_place(pod, group, circumstances)
+        return _ruled_out(decision, circumstances), decision.is_timed
+    clearance = clear_eviction(pod, group, circumstances)
+    return None if clearance.is_given else clearance.reason, clearance.is_timed
+
+
+def _ruled_out(decision: InPlaceDecision, circumstances: Circumstances) -> Reason | None:
+    """Return why an in-place decision ends the matter; mode InPlace goes on even where it is to be deferred (M-19)."""
+    match decision.verdict:
+        case Verdict.INFEASIBLE_REMEMBERED:
+            return decision.reason
+        case Verdict.DEFERRED if not circumstances.is_in_place_only:
+            return decision.reason
+        case _:
+            return None
+
+
+def _assess(member: Member, circumstances: Circumstances) -> Candidate | Refusal:
+    """Say whether a pod's recommendation makes it worth updating; a faulty object concerns no other pod (B-32)."""
+    pod, vpa = member.pod, circumstances.vpa
+    try:
+        processed = process(pod, vpa, circumstances.limits)
+    except InvalidObjectError as error:
+        return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error))
+    recommendation = processed.recommendation if processed else None
+    priority = score(pod, recommendation)
+    acceptance = judge(pod, recommendation, priority, circumstances)
+    if not acceptance.is_given or processed is None:
+        return Refusal(pod.ref, acceptance.reason)
+    if not meets_requirements(pod, vpa, processed.recommendation):
+        return Refusal(pod.ref, Reason.REQUIREMENTS_UNMET)
+    return Candidate(member, acceptance.reason, processed, priority)

@@ -1,0 +1,44 @@
+"""What every judgement on the pods of one VPA looks at, besides the pod itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from autoscaling.limitrange import NamespaceLimits
+from autoscaling.vpa import UpdateMode, Vpa
+from updater.infeasible import InfeasibleMemory
+from updater.resize_watch import ResizeWatch
+from updater.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one round hands to the next; nothing else survives (updater section 1.1)."""
+
+    infeasible: InfeasibleMemory = field(default_factory=InfeasibleMemory)
+    watch: ResizeWatch = field(default_factory=ResizeWatch)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """One VPA in one round.
+
+    Args:
+        vpa: The VPA.
+        limits: Merged LimitRanges of its namespace.
+        now: Time of the round.
+        settings: Flags, gates and behaviour.
+        memory: What is remembered at this point of the round.
+    """
+
+    vpa: Vpa
+    limits: NamespaceLimits
+    now: datetime
+    settings: Settings
+    memory: Memory
+
+    @property
+    def is_in_place_only(self) -> bool:
+        """Whether the mode is InPlace, which never evicts."""
+        return self.vpa.update_mode is UpdateMode.IN_PLACE

@@ -1,0 +1,221 @@
+"""What the updater decides about a pod or a VPA, why, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+from autoscaling.objectref import ObjectRef
+from autoscaling.vpa import UpdateMode
+from updater.patches import PodPatches
+
+_LARGEST_SIZE_LOG2 = 20
+
+
+class Action(Enum):
+    """What is done about a pod; only the first three reach the rate limiter, only the first two the API server."""
+
+    RESIZE = "resize"
+    EVICT = "evict"
+    FAIL = "fail"
+    """An attempt that cannot even be sent: it takes a token and counts as failed, as a refused call does."""
+    WAIT = "wait"
+    SKIP = "skip"
+
+
+class Reason(Enum):
+    """Why a decision came out as it did: one closed list for logs, metric labels, events and documentation."""
+
+    _value_: str
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member whose value is the label and which knows what the label means."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+    OUTSIDE_BOUNDS = (
+        "outside_bounds",
+        "A container has no request for a recommended resource, or one below the lower or above the upper bound.",
+    )
+    QUICK_OOM = (
+        "quick_oom",
+        "A container was killed for lack of memory soon after its start, a short while ago.",
+    )
+    WORTHWHILE_CHANGE = (
+        "worthwhile_change",
+        "The requests are within bounds, but the pod is old enough and the change large enough.",
+    )
+    RESIZE_FAILED = (
+        "resize_failed",
+        "The node reports that the resize is infeasible, met an error or is in an unknown state.",
+    )
+    RESIZE_TIMED_OUT = (
+        "resize_timed_out",
+        "The resize has been deferred or in progress for longer than it is waited for.",
+    )
+    RESIZE_REFUSED = (
+        "resize_refused",
+        "The resize just attempted was refused by the API server or could not be sent.",
+    )
+    RESIZE_PENDING = (
+        "resize_pending",
+        "A resize of the pod is under way and gets more time.",
+    )
+    ALREADY_REQUESTED = (
+        "already_requested",
+        "The pod's spec already asks for these resources; the node has not reported them yet.",
+    )
+    UPDATES_OFF = (
+        "updates_off",
+        "The VPA's update mode is Off.",
+    )
+    NEW_PODS_ONLY = (
+        "new_pods_only",
+        "The VPA's update mode is Initial, so pods get their resources at creation only.",
+    )
+    GATE_OFF = (
+        "gate_off",
+        "The VPA's update mode is InPlace and the feature gate InPlace is off.",
+    )
+    NAMESPACE_IGNORED = (
+        "namespace_ignored",
+        "The VPA's namespace is one of those to be ignored.",
+    )
+    TARGET_UNRESOLVED = (
+        "target_unresolved",
+        "The pods of the VPA's target cannot be told: it has no target, or its target is missing or unreadable.",
+    )
+    BOOSTED = (
+        "boosted",
+        "The pod runs with a CPU startup boost and is left alone until that is taken back.",
+    )
+    BELOW_MIN_REPLICAS = (
+        "below_min_replicas",
+        "The pod's group has fewer live pods than minReplicas asks for.",
+    )
+    REPLICAS_UNKNOWN = (
+        "replicas_unknown",
+        "The pod's controller is not known or wants no pods, so the group has no budget to reckon with.",
+    )
+    TOO_FEW_RUNNING = (
+        "too_few_running",
+        "The pod's group is short of running pods already, so its budget allows no disruption.",
+    )
+    BUDGET_USED_UP = (
+        "budget_used_up",
+        "Other pods of the group were disrupted in this round, and its budget allows no more.",
+    )
+    POD_PENDING = (
+        "pod_pending",
+        "The pod has not started yet, so it is not resized.",
+    )
+    NO_RECOMMENDATION = (
+        "no_recommendation",
+        "The VPA has no recommendation for the pod.",
+    )
+    NO_START_TIME = (
+        "no_start_time",
+        "The requests are within bounds, and the pod does not say when it started.",
+    )
+    TOO_YOUNG = (
+        "too_young",
+        "The requests are within bounds, and the pod has not lived long enough to be updated for less.",
+    )
+    CHANGE_TOO_SMALL = (
+        "change_too_small",
+        "The requests are within bounds, and the change is below the update threshold.",
+    )
+    OOM_WITHOUT_CHANGE = (
+        "oom_without_change",
+        "A container was killed for lack of memory, but the recommendation asks for no other amounts.",
+    )
+    REQUIREMENTS_UNMET = (
+        "requirements_unmet",
+        "No container changes in the direction that the VPA's eviction requirements ask for.",
+    )
+    INFEASIBLE_REMEMBERED = (
+        "infeasible_remembered",
+        "An earlier resize was infeasible, and the recommendation asks for no less of anything.",
+    )
+    NOTHING_TO_APPLY = (
+        "nothing_to_apply",
+        "The recommendation sets no resource of any container.",
+    )
+    INVALID_OBJECT = (
+        "invalid_object",
+        "The pod, its VPA or a LimitRange cannot be used as it is.",
+    )
+    ROUND_ENDED = (
+        "round_ended",
+        "The rate limiter ended the round before it was this pod's turn.",
+    )
+
+
+_WAITING = frozenset({Reason.RESIZE_PENDING, Reason.ALREADY_REQUESTED})
+
+
+class Outcome(Enum):
+    """What came of carrying out a decision; nothing can go wrong with a WAIT or a SKIP."""
+
+    DONE = "done"
+    FAILED = "failed"
+    NO_NODE_CAPACITY = "no_node_capacity"
+    """The API server refused a resize because the node is too small for it, ever (updater M-20)."""
+    RATE_LIMITED = "rate_limited"
+    """No token of the rate limiter could be had in this round (updater M-21)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VpaScope:
+    """The VPA on whose behalf pods are decided, as metrics label it (updater section 7).
+
+    Args:
+        vpa: The VPA.
+        mode: Its update mode.
+        pods: Live pods that it controls.
+        evictable: Pods worth evicting, in modes Recreate and Auto; fallbacks do not count.
+        updatable: Pods worth resizing, in the in-place modes; those that will be evicted instead count.
+    """
+
+    vpa: ObjectRef
+    mode: UpdateMode
+    pods: int
+    evictable: int = 0
+    updatable: int = 0
+
+    @property
+    def size_log2(self) -> int:
+        """The label ``vpa_size_log2``: the whole part of log2 of the number of pods, 0 to 20 (updater K-31 f)."""
+        return min(max(self.pods.bit_length() - 1, 0), _LARGEST_SIZE_LOG2)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done about one pod, or said of one VPA.
+
+    Args:
+        ref: The pod; the VPA where all of it is left out of the round.
+        action: What is done.
+        reason: Why.
+        scope: The VPA the pod is decided for; None for pods a round did not come to and for VPAs.
+        detail: What no reason can say, such as the fault of an object.
+        uid: UID that the call must name, empty where it names none.
+        patches: What a RESIZE sends.
+    """
+
+    ref: ObjectRef
+    action: Action
+    reason: Reason
+    scope: VpaScope | None = None
+    detail: str = ""
+    uid: str = ""
+    patches: PodPatches | None = None
+
+
+def left_alone(ref: ObjectRef, reason: Reason, scope: VpaScope | None = None, detail: str = "") -> Decision:
+    """Return the decision that calls nothing: WAIT where a resize is under way, else SKIP."""
+    return Decision(ref, Action.WAIT if reason in _WAITING else Action.SKIP, reason, scope, detail)

@@ -1,0 +1,96 @@
+"""Resize, wait or fall back: the decision of the two in-place modes (updater section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from autoscaling.pod import Pod, PodPhase
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.eviction import clear_fallback
+from updater.group import Group
+from updater.resize_status import ResizeStatus, resize_status
+
+
+class Verdict(Enum):
+    """What mode InPlaceOrRecreate or InPlace makes of a pod."""
+
+    APPROVED = "approved"
+    DEFERRED = "deferred"
+    EVICT = "evict"
+    """InPlaceOrRecreate only."""
+    INFEASIBLE = "infeasible"
+    """InPlace only: the resize before was infeasible, this recommendation is to be remembered."""
+    INFEASIBLE_REMEMBERED = "infeasible_remembered"
+    """InPlace only: this or a lower recommendation was infeasible before."""
+
+
+@dataclass(frozen=True, slots=True)
+class InPlaceDecision:
+    """A verdict and what led to it.
+
+    Args:
+        verdict: What is to become of the pod.
+        reason: Why it waits or is evicted; None where it is resized.
+        is_timed: Whether the time since the pod was first seen mid-resize was asked for, so that it has to be kept.
+    """
+
+    verdict: Verdict
+    reason: Reason | None = None
+    is_timed: bool = False
+
+
+_APPROVED = InPlaceDecision(Verdict.APPROVED)
+
+
+def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstances) -> InPlaceDecision:
+    """Decide whether a pod is resized, waits, is evicted or is left alone; the first row that fits counts.
+
+    Args:
+        group: The pod's group as it stands at this point of the round, or why that has no budget.
+
+    Spec: updater C-3.
+    """
+    settings, recommendation = circumstances.settings, circumstances.vpa.recommendation
+    if circumstances.is_in_place_only and not settings.is_in_place_on:
+        return _deferred(Reason.GATE_OFF)
+    if isinstance(group, Reason):
+        return _deferred(group)
+    if pod.phase is PodPhase.PENDING:
+        return _deferred(Reason.POD_PENDING)
+    if recommendation is None:
+        return _deferred(Reason.NO_RECOMMENDATION)
+    if circumstances.is_in_place_only and circumstances.memory.infeasible.holds_back(pod.uid, recommendation):
+        return InPlaceDecision(Verdict.INFEASIBLE_REMEMBERED, Reason.INFEASIBLE_REMEMBERED)
+    status = resize_status(pod)
+    if status is not None:
+        return _decide_resizing(pod, status, group, circumstances)
+    if group.is_disruptable or (settings.skips_disruption_budget and is_restart_free(pod)):
+        return _APPROVED
+    return _deferred(group.shortage)
+
+
+def is_restart_free(pod: Pod) -> bool:
+    """Say whether no container of a pod would restart for any resize; init containers do not count (updater C-4)."""
+    return not any(policy.restarts_container for container in pod.containers for policy in container.resize_policy)
+
+
+def _decide_resizing(
+    pod: Pod,
+    status: ResizeStatus,
+    group: Group,
+    circumstances: Circumstances,
+) -> InPlaceDecision:
+    """Decide on a pod in the middle of a resize (updater C-3 rows 6 to 8)."""
+    if circumstances.is_in_place_only:
+        infeasible = status is ResizeStatus.INFEASIBLE
+        return InPlaceDecision(Verdict.INFEASIBLE) if infeasible else _deferred(Reason.RESIZE_PENDING)
+    clearance = clear_fallback(pod, status, group, circumstances)
+    verdict = Verdict.EVICT if clearance.is_given else Verdict.DEFERRED
+    return InPlaceDecision(verdict, clearance.reason, is_timed=True)
+
+
+def _deferred(reason: Reason) -> InPlaceDecision:
+    """Return the decision to do nothing for now."""
+    return InPlaceDecision(Verdict.DEFERRED, reason)

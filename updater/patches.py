@@ -1,0 +1,133 @@
+"""The two JSON patches of an in-place update, as values: resources first, annotations after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from autoscaling.pod import Container, Pod
+from autoscaling.resources import ResourceList, in_order
+from autoscaling.target_resources import ContainerTarget
+
+UPDATED_ANNOTATION = "vpaInPlaceUpdated"
+BOOST_ANNOTATION_PREFIX = "vpaCpuStartupBoost/"
+
+PatchValue = str | Mapping[str, str] | None
+"""What an operation carries: a text, an empty object, or nothing."""
+
+
+class PatchVerb(Enum):
+    """Operations of RFC 6902 that are used."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class PatchOperation:
+    """One operation of a JSON patch; ``path`` is a JSON pointer."""
+
+    verb: PatchVerb
+    path: str
+    value: PatchValue = None
+
+    def as_json(self) -> Mapping[str, PatchValue]:
+        """Return the operation as it is sent; a removal carries ``"value": null`` (updater X-5)."""
+        return {"op": self.verb.value, "path": self.path, "value": self.value}
+
+
+Patch = tuple[PatchOperation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PodPatches:
+    """What an in-place update sends, in this order.
+
+    Args:
+        resize: To the pod's resize subresource (updater X-3).
+        annotations: To the pod itself, after the resize was accepted; its failure does not count (updater X-5).
+    """
+
+    resize: Patch
+    annotations: Patch
+
+
+def resize_patch(pod: Pod, targets: Iterable[ContainerTarget]) -> Patch:
+    """Return the operations that set new requests and limits (updater X-3).
+
+    Args:
+        targets: What each of ``pod.containers`` gets, in order.
+
+    Returns:
+        Operations in container order; empty where nothing is set and no container lacks its resources.
+    """
+    operations: list[PatchOperation] = []
+    for index, (container, target) in enumerate(zip(pod.containers, targets, strict=True)):
+        path = f"/spec/containers/{index}/resources"
+        current = container.resources
+        if current.requests is None and current.limits is None:
+            operations.append(PatchOperation(PatchVerb.ADD, path, {}))
+        operations += _amounts(f"{path}/requests", current.requests, target.requests)
+        operations += _amounts(f"{path}/limits", current.limits, target.limits)
+    return tuple(operations)
+
+
+def annotation_patch(pod: Pod, expired_boosts: Iterable[str] = ()) -> Patch:
+    """Return the operations that mark a pod as updated (updater X-5).
+
+    Args:
+        expired_boosts: Containers whose boost annotation is removed.
+    """
+    operations = [PatchOperation(PatchVerb.ADD, "/metadata/annotations", {})] if pod.annotations is None else []
+    operations.append(PatchOperation(PatchVerb.ADD, f"/metadata/annotations/{UPDATED_ANNOTATION}", "true"))
+    for container in expired_boosts:
+        key = pointer_token(f"{BOOST_ANNOTATION_PREFIX}{container}")
+        operations.append(PatchOperation(PatchVerb.REMOVE, f"/metadata/annotations/{key}"))
+    return tuple(operations)
+
+
+def in_place_patches(pod: Pod, resize: Patch, *, is_guarded: bool = False) -> PodPatches:
+    """Return both patches of an in-place update.
+
+    Args:
+        resize: What ``resize_patch`` made.
+        is_guarded: Whether the patches fail on another pod of the same name, and where container indices would mean
+            other containers (beyond:B-31).
+    """
+    annotations = annotation_patch(pod)
+    if not is_guarded:
+        return PodPatches(resize, annotations)
+    uid = PatchOperation(PatchVerb.TEST, "/metadata/uid", pod.uid)
+    names = [
+        PatchOperation(PatchVerb.TEST, f"/spec/containers/{index}/name", container.name)
+        for index, container in enumerate(pod.containers)
+    ]
+    return PodPatches((uid, *names, *resize), (uid, *annotations))
+
+
+def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget]) -> bool:
+    """Say whether the pod's spec asks for exactly what would be set (beyond:B-31, updater K-11)."""
+    return all(_asks_for(c, target) for c, target in zip(pod.containers, targets, strict=True))
+
+
+def pointer_token(text: str) -> str:
+    """Return one step of a JSON pointer, escaped (upstream-1.8.1 section 3, on admission 7.2)."""
+    return text.replace("~", "~0").replace("/", "~1")
+
+
+def _amounts(path: str, current: ResourceList | None, wanted: ResourceList) -> list[PatchOperation]:
+    """Return the operations that fill one map, making it first where the spec has none."""
+    operations = [PatchOperation(PatchVerb.ADD, path, {})] if current is None and wanted else []
+    for name, quantity in in_order(wanted):
+        operations.append(PatchOperation(PatchVerb.ADD, f"{path}/{pointer_token(name)}", str(quantity)))
+    return operations
+
+
+def _asks_for(container: Container, target: ContainerTarget) -> bool:
+    """Say whether a container's spec has all of these amounts."""
+    requests, limits = container.resources.requests or {}, container.resources.limits or {}
+    return all(requests.get(name) == quantity for name, quantity in target.requests.items()) and all(
+        limits.get(name) == quantity for name, quantity in target.limits.items()
+    )

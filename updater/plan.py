@@ -1,0 +1,168 @@
+"""One round as a reducer: the next decision, then fold in what came of it (updater M-8 to M-21)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from autoscaling.limitrange import NO_LIMITS
+from updater.candidates import acts_in_place, sort_out
+from updater.circumstances import Circumstances, Memory
+from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
+from updater.group import form_groups
+from updater.selection import ControlledPods, Selection, select
+from updater.settings import Settings
+from updater.snapshot import Snapshot
+from updater.vpa_work import PendingEviction, VpaWork
+
+_ATTEMPTS = frozenset({Action.RESIZE, Action.EVICT, Action.FAIL})
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What does not change in the course of a round."""
+
+    snapshot: Snapshot
+    selection: Selection
+    now: datetime
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where a round stands.
+
+    The decisions come VPA by VPA: first the pods that are left alone, then the rest in order of urgency. Every live
+    controlled pod gets one final decision; a resize that fails may be followed by another decision on its pod.
+
+    Args:
+        round: What does not change.
+        memory: What is handed to the next round, complete once there is no next decision.
+        opened: How many of the VPAs have been started.
+        work: The VPA at hand; None before the first, and once the round has ended.
+        settled: Decisions that call nothing, handed out before the work goes on.
+        handed_out: How many of them have been handed out.
+        is_ended: Whether the rate limiter ended the round, so that the remaining pods are only named (M-21).
+    """
+
+    round: Round
+    memory: Memory
+    opened: int = 0
+    work: VpaWork | None = None
+    settled: tuple[Decision, ...] = ()
+    handed_out: int = 0
+    is_ended: bool = False
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, now: datetime, memory: Memory, settings: Settings) -> Plan:
+        """Start a round.
+
+        Args:
+            snapshot: The cluster.
+            now: Time of the round; nothing in it asks for a later one.
+            memory: What the round before handed over.
+            settings: Flags, gates and behaviour.
+        """
+        selection = select(snapshot, settings)
+        if selection.live_uids is not None:
+            memory = replace(memory, infeasible=memory.infeasible.keeping(selection.live_uids))
+        dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
+        return _advanced(cls(Round(snapshot, selection, now, settings), memory, settled=dropped))
+
+    def next(self) -> Decision | None:
+        """Return the decision to carry out now, None at the end of the round."""
+        if self.handed_out < len(self.settled):
+            return self.settled[self.handed_out]
+        return self.work.current if self.work else None
+
+    def after(self, decision: Decision, outcome: Outcome) -> Plan:
+        """Fold in what came of the next decision.
+
+        Args:
+            decision: What ``next`` returned.
+            outcome: DONE for decisions that call nothing.
+
+        Raises:
+            ValueError: The decision is not the plan's next one.
+        """
+        if decision is not self.next():
+            raise ValueError(f"{decision.ref}: not the next decision of this plan; carry out what next() returns")
+        if self.handed_out < len(self.settled) or self.work is None:
+            return _advanced(_handing_out(self))
+        if outcome is Outcome.RATE_LIMITED and decision.action in _ATTEMPTS:
+            return _advanced(_ended(self, self.work))
+        return _advanced(_with_work(self, self.work.after(outcome).advanced()))
+
+
+def _handing_out(plan: Plan) -> Plan:
+    """Return the plan with one more settled decision handed out."""
+    # Most pods are left alone, so this is spelled out rather than done with the slower dataclasses.replace.
+    return Plan(
+        plan.round,
+        plan.memory,
+        plan.opened,
+        plan.work,
+        plan.settled,
+        plan.handed_out + 1,
+        plan.is_ended,
+    )
+
+
+def _advanced(plan: Plan) -> Plan:
+    """Open VPAs until there is a decision or nothing is left."""
+    controlled = plan.round.selection.controlled
+    while plan.next() is None and plan.opened < len(controlled):
+        plan = _open(plan, controlled[plan.opened])
+    return plan
+
+
+def _open(plan: Plan, controlled: ControlledPods) -> Plan:
+    """Start on one VPA; in a round that has ended its pods are only named."""
+    plan = replace(plan, opened=plan.opened + 1, work=None, handed_out=0)
+    if plan.is_ended:
+        return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
+    circumstances = Circumstances(
+        vpa=controlled.vpa,
+        limits=plan.round.snapshot.limits.get(controlled.vpa.namespace, NO_LIMITS),
+        now=plan.round.now,
+        settings=plan.round.settings,
+        memory=plan.memory,
+    )
+    settled, work = _start(controlled, circumstances, plan.round.snapshot)
+    return _with_work(replace(plan, settled=settled), work.advanced())
+
+
+def _with_work(plan: Plan, work: VpaWork) -> Plan:
+    """Return the plan with the VPA at hand brought forward."""
+    return replace(plan, work=work, memory=work.circumstances.memory)
+
+
+def _ended(plan: Plan, work: VpaWork) -> Plan:
+    """Return the plan of a round that the rate limiter ended."""
+    named = tuple(left_alone(c.member.pod.ref, Reason.ROUND_ENDED, work.scope) for c in work.left_over())
+    return replace(plan, is_ended=True, work=None, settled=named, handed_out=0)
+
+
+def _start(
+    controlled: ControlledPods,
+    circumstances: Circumstances,
+    snapshot: Snapshot,
+) -> tuple[tuple[Decision, ...], VpaWork]:
+    """Return the decisions on the pods of one VPA that are left alone, and the work on the others (updater M-13)."""
+    vpa, in_place = controlled.vpa, acts_in_place(circumstances)
+    groups = form_groups(controlled.members, vpa, snapshot.workloads, circumstances.settings)
+    found = sort_out(controlled.members, groups, circumstances)
+    scope = VpaScope(
+        vpa=vpa.ref,
+        mode=vpa.update_mode,
+        pods=len(controlled.members),
+        evictable=0 if in_place else len(found.candidates),
+        updatable=len(found.candidates) if in_place else 0,
+    )
+    settled = tuple(left_alone(r.pod, r.reason, scope, r.detail) for r in found.refusals)
+    watch = circumstances.memory.watch.seeing(found.timed, circumstances.now)
+    circumstances = replace(circumstances, memory=replace(circumstances.memory, watch=watch))
+    work = VpaWork(circumstances, scope, groups)
+    if in_place:
+        return settled, replace(work, resizes=found.candidates)
+    return settled, replace(work, evictions=tuple(PendingEviction(c, c.reason) for c in found.candidates))

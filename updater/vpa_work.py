@@ -1,0 +1,161 @@
+"""The pods of one VPA, decided one after the other: resizes first, then evictions (updater M-17, M-18, M-20)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from autoscaling.pod import PodPhase
+from autoscaling.target_resources import container_targets
+from updater.candidates import Candidate
+from updater.circumstances import Circumstances
+from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
+from updater.eviction import clear_eviction
+from updater.group import Groups
+from updater.in_place import Verdict, decide_in_place
+from updater.patches import in_place_patches, is_already_requested, resize_patch
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEviction:
+    """A pod that is to be evicted when the resizes are done, and why."""
+
+    candidate: Candidate
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class VpaWork:
+    """What is left to do for one VPA.
+
+    Args:
+        circumstances: The VPA and the round, with what is remembered at this point.
+        scope: The VPA as decisions name it.
+        groups: Budgets at this point.
+        resizes: Pods to resize, most urgent first.
+        evictions: Pods to evict, in order; grows by those whose resize failed.
+        resized: How many of the resizes have been decided.
+        evicted: How many of the evictions have been decided.
+        current: The decision that waits for its outcome, None where none does.
+    """
+
+    circumstances: Circumstances
+    scope: VpaScope
+    groups: Groups
+    resizes: tuple[Candidate, ...] = ()
+    evictions: tuple[PendingEviction, ...] = ()
+    resized: int = 0
+    evicted: int = 0
+    current: Decision | None = None
+
+    def advanced(self) -> VpaWork:
+        """Return the work at its next decision; without one there is nothing left."""
+        work = self
+        while work.current is None:
+            if work.resized < len(work.resizes):
+                work = _consider_resize(work, work.resizes[work.resized])
+            elif work.evicted < len(work.evictions):
+                work = _consider_eviction(work, work.evictions[work.evicted])
+            else:
+                break
+        return work
+
+    def after(self, outcome: Outcome) -> VpaWork:
+        """Fold in what came of the current decision; only success uses up budget (updater R-6)."""
+        action = self.current.action if self.current else Action.SKIP
+        work = replace(self, current=None)
+        match action:
+            case Action.RESIZE if outcome is Outcome.DONE:
+                resized = self.resizes[self.resized - 1]
+                return replace(work, groups=self.groups.after_disruption(resized.member.group))
+            case Action.RESIZE | Action.FAIL:
+                return _after_failed_resize(work, outcome)
+            case Action.EVICT if outcome is Outcome.DONE:
+                return _after_eviction(work)
+            case _:
+                return work
+
+    def left_over(self) -> tuple[Candidate, ...]:
+        """Return the pods that have not had their final decision."""
+        return self.resizes[self.resized :] + tuple(e.candidate for e in self.evictions[self.evicted :])
+
+
+def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
+    """Decide again on a pod now that budgets have moved (updater M-20)."""
+    circumstances, pod = work.circumstances, candidate.member.pod
+    decision = decide_in_place(pod, work.groups.of(candidate.member.group), circumstances)
+    reason = decision.reason or candidate.reason
+    work = replace(work, resized=work.resized + 1)
+    match decision.verdict:
+        case Verdict.EVICT:
+            return _to_be_evicted(work, candidate, reason)
+        case Verdict.DEFERRED if not circumstances.is_in_place_only:
+            return replace(work, current=left_alone(pod.ref, reason, work.scope))
+        case Verdict.INFEASIBLE_REMEMBERED:
+            return replace(work, current=left_alone(pod.ref, reason, work.scope))
+        case Verdict.INFEASIBLE:
+            work = _remembering(work, candidate)
+    return replace(work, current=_resize(work, candidate))
+
+
+def _resize(work: VpaWork, candidate: Candidate) -> Decision:
+    """Return the attempt to resize a pod, with its patches (updater X-1 to X-5)."""
+    pod, vpa = candidate.member.pod, work.circumstances.vpa
+    group = work.groups.of(candidate.member.group)
+    if isinstance(group, Reason):
+        return Decision(pod.ref, Action.FAIL, group, work.scope)
+    # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
+    processed = candidate.processed if vpa.recommendation is not None else None
+    targets = container_targets(pod, vpa, processed, work.circumstances.limits)
+    resize = resize_patch(pod, targets)
+    if not resize:
+        return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
+    names_uid = work.circumstances.settings.behaviour.uid_preconditions
+    if names_uid and is_already_requested(pod, targets):
+        return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope)
+    patches = in_place_patches(pod, resize, is_guarded=names_uid)
+    uid = pod.uid if names_uid else ""
+    return Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=uid, patches=patches)
+
+
+def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
+    """Evict a pod if its group and a resize in progress still allow it (updater M-18, X-10)."""
+    member, circumstances = pending.candidate.member, work.circumstances
+    pod = member.pod
+    clearance = clear_eviction(pod, work.groups.of(member.group), circumstances)
+    if clearance.is_given:
+        uid = pod.uid if circumstances.settings.behaviour.uid_preconditions else ""
+        decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=uid)
+    else:
+        decision = left_alone(pod.ref, clearance.reason or pending.reason, work.scope)
+    return replace(work, evicted=work.evicted + 1, current=decision)
+
+
+def _after_failed_resize(work: VpaWork, outcome: Outcome) -> VpaWork:
+    """Fall back to eviction, or in mode InPlace remember what the node is too small for (updater D-25, D-48)."""
+    candidate = work.resizes[work.resized - 1]
+    if not work.circumstances.is_in_place_only:
+        return _to_be_evicted(work, candidate, Reason.RESIZE_REFUSED)
+    return _remembering(work, candidate) if outcome is Outcome.NO_NODE_CAPACITY else work
+
+
+def _after_eviction(work: VpaWork) -> VpaWork:
+    """Spend budget, except for a pod that was not running yet (updater R-6)."""
+    member = work.evictions[work.evicted - 1].candidate.member
+    if member.pod.phase is PodPhase.PENDING:
+        return work
+    return replace(work, groups=work.groups.after_disruption(member.group))
+
+
+def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWork:
+    """Return the work with a pod moved to the end of the evictions."""
+    return replace(work, evictions=(*work.evictions, PendingEviction(candidate, reason)))
+
+
+def _remembering(work: VpaWork, candidate: Candidate) -> VpaWork:
+    """Return the work with the raw recommendation remembered as infeasible for a pod (updater M-20)."""
+    circumstances = work.circumstances
+    if circumstances.vpa.recommendation is None:
+        return work
+    memory = circumstances.memory
+    infeasible = memory.infeasible.remembering(candidate.member.pod.uid, circumstances.vpa.recommendation)
+    return replace(work, circumstances=replace(circumstances, memory=replace(memory, infeasible=infeasible)))
