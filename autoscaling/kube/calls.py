@@ -57,7 +57,7 @@ class ClientSettings:
 
     user_agent: str
     qps: float = 50.0
-    burst: int = 100
+    burst: float = 100.0
     patience: Patience = field(default_factory=Patience)
 
 
@@ -115,7 +115,7 @@ class Call:
 
     verb: str
     path: str
-    query: Query = NO_QUERY
+    query: Query = field(default_factory=dict)
     body: bytes | None = None
     media_type: str = "application/json"
 

@@ -75,6 +75,7 @@ class LeaderElection:
         self._sighting = Sighting(None, pacing.monotonic())
         self._renewed_seconds = 0.0
         self._is_leader = False
+        self._writing = asyncio.Lock()
 
     @property
     def is_leader(self) -> bool:
@@ -95,36 +96,57 @@ class LeaderElection:
         Raises:
             LeadershipLostError: The Lease was lost while ``work`` ran.
         """
-        await self._acquire()
+        await self.acquire()
         worker = asyncio.ensure_future(work())
-        keeper = asyncio.create_task(self._keep(), name=f"renew Lease {self._settings.name}")
+        keeper = asyncio.create_task(self.hold(), name=f"renew Lease {self._settings.name}")
         try:
             await asyncio.wait({worker, keeper}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             # The work ends before the Lease is given back: two leaders must never overlap.
             await _end(worker)
             await _end(keeper)
-            await self._release()
+            await self.release()
         if not keeper.cancelled():
             keeper.result()
         if not worker.cancelled():
             worker.result()
 
-    async def _acquire(self) -> None:
+    async def acquire(self) -> None:
+        """Wait until this process leads; ``hold`` must follow at once."""
         while not await self._try_step(self._settings.renew_seconds):
             await self._pacing.sleep(self._settings.retry_seconds * (1.0 + JITTER * self._pacing.random()))
         self._is_leader = True
 
-    async def _keep(self) -> None:
-        """Renew until that fails for too long, or until someone else holds the Lease."""
-        while True:
+    async def hold(self) -> None:
+        """Renew the Lease until ``release``.
+
+        Raises:
+            LeadershipLostError: Renewing failed for too long, or someone else holds the Lease.
+        """
+        while self._is_leader:
             await self._pacing.sleep(self._settings.retry_seconds)
             left = self._renewed_seconds + self._settings.renew_seconds - self._pacing.monotonic()
-            await self._try_step(max(left, _SHORTEST_TRY_SECONDS))
+            async with self._writing:
+                # Giving the Lease back may have overtaken us: taking it again then would block the next leader.
+                if not self._is_leader:
+                    return
+                await self._try_step(max(left, _SHORTEST_TRY_SECONDS))
             if self.holder not in {"", self._settings.identity}:
                 self._lose(f"{self.holder} holds it now")
             if is_overdue(self._renewed_seconds, self._settings, self._pacing.monotonic()):
                 self._lose(f"it could not be renewed for {self._settings.renew_seconds:g} s")
+
+    async def release(self) -> None:
+        """Give the Lease back, if we hold it; if that fails, it runs out by itself."""
+        if not self._is_leader:
+            return
+        self._is_leader = False
+        patience = replace(ONE_TRY, attempt_seconds=_RELEASE_SECONDS)
+        async with self._writing:
+            with suppress(ApiError):
+                stored = await self._file.read(patience)
+                if stored is not None and stored.state.holder == self._settings.identity:
+                    await self._file.replace(stored, released(stored.state, self._pacing.now()), patience)
 
     def _lose(self, reason: str) -> None:
         self._is_leader = False
@@ -174,17 +196,6 @@ class LeaderElection:
         self._stored = stored
         self._must_look = False
         self._sighting = self._sighting.after(stored.state if stored else None, self._pacing.monotonic())
-
-    async def _release(self) -> None:
-        """Give the Lease back; if that fails, it runs out by itself."""
-        if not self._is_leader:
-            return
-        self._is_leader = False
-        patience = replace(ONE_TRY, attempt_seconds=_RELEASE_SECONDS)
-        with suppress(ApiError):
-            stored = await self._file.read(patience)
-            if stored is not None and stored.state.holder == self._settings.identity:
-                await self._file.replace(stored, released(stored.state, self._pacing.now()), patience)
 
 
 async def _end(task: asyncio.Future[None]) -> None:

@@ -15,9 +15,9 @@ class CallBudget:
 
     __slots__ = ("_burst", "_qps", "_tokens", "_updated")
 
-    def __init__(self, qps: float, burst: int) -> None:
+    def __init__(self, qps: float, burst: float) -> None:
         self._qps = qps
-        self._burst = float(max(burst, 1))
+        self._burst = max(burst, 1.0)
         self._tokens = self._burst
         self._updated = 0.0
 
@@ -32,7 +32,25 @@ class CallBudget:
         """
         if self._qps <= 0:
             return 0.0
+        self._refill(now_seconds)
+        self._tokens -= 1.0
+        return max(-self._tokens / self._qps, 0.0)
+
+    def try_take(self, now_seconds: float) -> bool:
+        """Spend one token if there is one.
+
+        Args:
+            now_seconds: Monotonic time of the call.
+        """
+        if self._qps <= 0:
+            return True
+        self._refill(now_seconds)
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+    def _refill(self, now_seconds: float) -> None:
         elapsed = max(now_seconds - self._updated, 0.0)
         self._updated = max(self._updated, now_seconds)
-        self._tokens = min(self._tokens + elapsed * self._qps, self._burst) - 1.0
-        return max(-self._tokens / self._qps, 0.0)
+        self._tokens = min(self._tokens + elapsed * self._qps, self._burst)

@@ -13,6 +13,7 @@ import msgspec
 from autoscaling.errors import ApiError, ApiRefusedError, ApiUnreachableError, EvenkeelError, InvalidObjectError
 from autoscaling.kube.calls import PAGE_SIZE
 from autoscaling.kube.client import KubeClient
+from autoscaling.kube.decoders import Decoder, identity_of
 from autoscaling.kube.paths import Selection
 from autoscaling.kube.refusals import TOO_MANY_REQUESTS, is_expired, refusal_in_stream
 from autoscaling.kube.retry import Patience
@@ -22,9 +23,6 @@ from autoscaling.kube.troubles import Trouble, explain
 from autoscaling.objectref import ObjectRef
 
 T = TypeVar("T")
-Decoder = Callable[[bytes], tuple[Key, str, T]]
-"""Bytes of one object to its key, its resourceVersion and what we want to know of it."""
-
 _UNREADABLE = (msgspec.MsgspecError, EvenkeelError, ValueError, LookupError, ArithmeticError)
 """What a decoder may raise about an object; anything else is a fault in the decoder and ends the store."""
 
@@ -81,26 +79,11 @@ class StoreCounters:
     troubles: int = 0
 
 
-class _Meta(msgspec.Struct, rename="camel", gc=False):
-    namespace: str = ""
-    name: str = ""
-    resource_version: str = ""
-
-
-class _Identity(msgspec.Struct, gc=False):
-    metadata: _Meta = msgspec.field(default_factory=_Meta)
-
-    @property
-    def key(self) -> Key:
-        return (self.metadata.namespace, self.metadata.name)
-
-
 class _Event(msgspec.Struct, gc=False):
     type: str
     object: msgspec.Raw
 
 
-_IDENTITY = msgspec.json.Decoder(_Identity)
 _EVENT = msgspec.json.Decoder(_Event)
 
 
@@ -275,15 +258,15 @@ class WatchedStore(Generic[T]):
             if event.type in {"ADDED", "MODIFIED"}:
                 self._take(event.object, from_watch=True)
                 return
-            identity = _IDENTITY.decode(event.object)
+            key, resource_version = identity_of(event.object)
         except msgspec.MsgspecError as error:
             raise ApiUnreachableError(
                 f"WATCH {self.selection.path}: API server {self._client.server} sent a line that is no event: {error}; "
                 "check that no proxy in between rewrites answers"
             ) from error
         if event.type == "DELETED":
-            self._tell(self._table.drop(identity.key))
-        self._resume_from = identity.metadata.resource_version or self._resume_from
+            self._tell(self._table.drop(key))
+        self._resume_from = resource_version or self._resume_from
 
     def _take(self, body: bytes, *, from_watch: bool = False) -> Key:
         """Take in the state of one object, or note that it cannot be read."""
@@ -298,19 +281,17 @@ class WatchedStore(Generic[T]):
         return key
 
     def _refuse(self, body: bytes, error: Exception) -> tuple[Key, str]:
+        problem = str(error)
         try:
-            identity = _IDENTITY.decode(body)
+            key, resource_version = identity_of(body)
         except msgspec.MsgspecError:
-            identity = _Identity(_Meta(name=_NAMELESS))
-        key, problem = identity.key, str(error)
+            key, resource_version = ("", _NAMELESS), ""
         self.counters.unreadable += 1
         is_news = self._table.unreadable.get(key) != problem
         self._tell(self._table.refuse(key, problem))
         if is_news and self._callbacks.on_unreadable is not None:
-            ref = ObjectRef(self.selection.resource.kind, *key)
-            remedy = "it is left out until it is corrected"
-            self._callbacks.on_unreadable(InvalidObjectError(ref, f"cannot be read: {problem}", remedy=remedy))
-        return key, identity.metadata.resource_version
+            self._callbacks.on_unreadable(_named(error, ObjectRef(self.selection.resource.kind, *key)))
+        return key, resource_version
 
     def _tell(self, change: Change[T] | None) -> None:
         if change is not None and self._callbacks.on_change is not None:
@@ -330,6 +311,13 @@ class WatchedStore(Generic[T]):
         if self._callbacks.on_trouble is not None:
             self._callbacks.on_trouble(self._last_trouble)
         await self._pacing.sleep(pause)
+
+
+def _named(error: Exception, ref: ObjectRef) -> InvalidObjectError:
+    """The error as one that names its object."""
+    if isinstance(error, InvalidObjectError):
+        return error
+    return InvalidObjectError(ref, f"cannot be read: {error}", remedy="it is left out until it is corrected")
 
 
 def _may_resume(error: ApiError) -> bool:
