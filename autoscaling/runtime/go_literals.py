@@ -33,7 +33,7 @@ _PROMETHEUS_MILLISECONDS = {
 }
 _PROMETHEUS_DURATION = re.compile("".join(f"(?:([0-9]+){unit})?" for unit in _PROMETHEUS_MILLISECONDS), re.ASCII)
 _ONLY_WHEN_EXACT = frozenset("yw")
-_OCTAL = re.compile(r"([+-]?)0(_?[0-7][0-7_]*)")
+_OCTAL = re.compile(r"^([+-]?)0(_?[0-7][0-7_]*)$")
 _HEXADECIMAL_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+")
 _TRUTH = {"1": True, "t": True, "T": True, "true": True, "True": True, "TRUE": True}
 _TRUTH |= {"0": False, "f": False, "F": False, "false": False, "False": False, "FALSE": False}
@@ -136,7 +136,10 @@ def parse_int(text: str, *, lowest: int = -(2**63), highest: int = 2**63 - 1, an
     """
     if not re.fullmatch(r"[+-]?[0-9][0-9a-fA-FxXoO_]*" if any_base else "[+-]?[0-9]+", text):
         raise ValueError("not a whole number")
-    number = int(_OCTAL.sub(r"\g<1>0o\g<2>", text), 0) if any_base else int(text)
+    try:
+        number = int(_OCTAL.sub(r"\g<1>0o\g<2>", text), 0) if any_base else int(text)
+    except ValueError:
+        raise ValueError("not a whole number") from None
     if not lowest <= number <= highest:
         raise ValueError(f"outside {lowest} to {highest}")
     return number
@@ -150,9 +153,10 @@ def parse_float(text: str) -> float:
     """
     if _HEXADECIMAL_FLOAT.fullmatch(text):
         return float.fromhex(text)
-    if not text.isascii() or text.strip() != text:
-        raise ValueError("not a number")
-    number = float(text)
+    try:
+        number = float(text if text.isascii() and text.strip() == text else "")
+    except ValueError:
+        raise ValueError("not a number") from None
     if not math.isfinite(number):
         raise ValueError("not a finite number")
     return number
@@ -164,13 +168,14 @@ def format_float(number: float) -> str:
         return "NaN"
     if math.isinf(number):
         return "+Inf" if number > 0 else "-Inf"
-    if abs(number) < 10**6 and number.is_integer():
+    if abs(number) < 10**6 and number == int(number):
         return str(int(number))
-    parts = Decimal(repr(number)).normalize().as_tuple()
+    exact = Decimal(repr(float(number)))
+    parts = exact.normalize().as_tuple()
     digits = "".join(map(str, parts.digits))
     exponent = len(digits) - 1 + int(parts.exponent)
     if -4 <= exponent < 6:
-        return f"{Decimal(repr(number)):f}"
+        return f"{exact:f}"
     sign = "-" if parts.sign else ""
     mantissa = digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "")
     return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

@@ -22,7 +22,7 @@ Work = Callable[[], Coroutine[object, object, None]]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _GRACE = timedelta(seconds=10)
-_CALLBACK_GRACE_SECONDS = 5.0
+_CALLBACK_GRACE = timedelta(seconds=5)
 
 log = structlog.get_logger()
 
@@ -153,10 +153,12 @@ class Process:
     Args:
         driver: Runs the periodic jobs.
         grace: How long running rounds may take to end once the process is told to stop.
+        callback_grace: How long each stop callback may take.
     """
 
     driver: Driver
     grace: timedelta = _GRACE
+    callback_grace: timedelta = _CALLBACK_GRACE
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: BaseException | None = None
     _background: list[asyncio.Task[None]] = field(default_factory=list)
@@ -245,18 +247,18 @@ class Process:
     async def _call(self, name: str, callback: Callable[[], Awaitable[None]]) -> None:
         """Call one stop callback; its failure keeps nothing else from ending."""
         calling = asyncio.ensure_future(callback())
-        await asyncio.wait({calling}, timeout=_CALLBACK_GRACE_SECONDS)
-        await _cancelled(calling)
-        if calling.cancelled():
-            log.warning("stop callback took too long", callback=name, grace_seconds=_CALLBACK_GRACE_SECONDS)
-        elif (error := calling.exception()) is not None:
+        await asyncio.wait({calling}, timeout=self.callback_grace.total_seconds())
+        if not calling.done():
+            log.warning("stop callback took too long", callback=name)
+            await _cancelled(calling)
+        elif not calling.cancelled() and (error := calling.exception()) is not None:
             log.error("stop callback failed", callback=name, error=str(error), exc_info=error)
 
 
 async def _cancelled(work: asyncio.Future[None]) -> None:
     """Cancel work that still runs and wait until it has ended."""
     work.cancel()
-    await asyncio.wait({work}, timeout=_CALLBACK_GRACE_SECONDS)
+    await asyncio.wait({work}, timeout=_CALLBACK_GRACE.total_seconds())
 
 
 def run_process(start: Callable[[Process], Coroutine[object, object, None]]) -> int:

@@ -1,0 +1,146 @@
+"""What all processes do first: say what they were told, open the telemetry endpoint, reach the API server, be elected."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import structlog
+
+from autoscaling.errors import ApiError, InvalidObjectError
+from autoscaling.kube.calls import ClientSettings
+from autoscaling.kube.client import KubeClient, user_agent
+from autoscaling.kube.connection import connect
+from autoscaling.kube.election import ElectionSettings
+from autoscaling.kube.lease import LeaderElection, own_identity
+from autoscaling.kube.troubles import Trouble
+from autoscaling.kube.watch import StoreCallbacks
+from autoscaling.runtime.bind_address import BindAddress
+from autoscaling.runtime.exposition import new_registry
+from autoscaling.runtime.flags import LeaderElectedConfig, ProcessConfig
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.process import Process
+from autoscaling.runtime.telemetry import bind, bound_port, serve_http, telemetry_application
+
+T = TypeVar("T")
+SYNC_SECONDS = 120.0
+"""How long caches may take to fill before the process gives up."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process whose endpoint listens and whose API server answers."""
+
+    client: KubeClient
+    vitals: Vitals
+    process: Process
+
+
+def announce(config: ProcessConfig) -> None:
+    """Log the flags in force, and those that were taken without effect."""
+    log.info("flags", **config.effective_flags())
+    for note in config.warnings():
+        log.warning("flag accepted without effect", note=note)
+
+
+def open_telemetry(process: Process, address: str, period: timedelta, register: Callable[..., T]) -> tuple[T, Vitals]:
+    """Register metric families and serve them with the probes on an address.
+
+    Args:
+        process: The server runs as long as it does.
+        address: As the flag ``--address`` has it.
+        period: Time between two rounds, by which the liveness probe judges.
+        register: Declares the families in a registry.
+
+    Raises:
+        ConfigurationError: The address cannot be listened on.
+    """
+    vitals = Vitals(period, asyncio.get_running_loop().time)
+    registry = new_registry()
+    metrics = register(registry)
+    listener = bind(BindAddress.parse(address))
+    log.info("telemetry listens", port=bound_port(listener))
+    process.run_in_background("telemetry", serve_http(telemetry_application(registry, vitals), listener))
+    return metrics, vitals
+
+
+async def open_client(process: Process, config: ProcessConfig, name: str) -> KubeClient:
+    """Connect to the API server and make sure that it answers.
+
+    Raises:
+        ConfigurationError: The kubeconfig cannot be used, or the server does not answer or does not know us.
+    """
+    connection = await connect(config.kubeconfig)
+    settings = ClientSettings(user_agent(name), float(config.kube_api_qps), int(config.kube_api_burst))
+    client = KubeClient(connection, settings)
+    process.on_stop("close connections", client.close)
+    version = await client.probe()
+    log.info("API server answers", server=client.server, version=version.git_version)
+    return client
+
+
+def run_elected(
+    process: Process, config: LeaderElectedConfig, client: KubeClient, work: Callable[[], Awaitable[None]]
+) -> None:
+    """Run work for as long as the process lives, only while leading where leader election is on.
+
+    Losing the Lease ends the process.
+    """
+
+    async def run() -> None:
+        if not config.leader_elect:
+            await work()
+            return
+        settings = ElectionSettings(
+            config.leader_elect_resource_namespace,
+            config.leader_elect_resource_name,
+            own_identity(),
+            config.leader_elect_lease_duration.total_seconds(),
+            config.leader_elect_renew_deadline.total_seconds(),
+            config.leader_elect_retry_period.total_seconds(),
+        )
+        log.info("waiting for leadership", lease=f"{settings.namespace}/{settings.name}", identity=settings.identity)
+        await LeaderElection(client, settings, client.pacing, _election_trouble).lead(work)
+
+    process.run_in_background("work", run())
+
+
+def _election_trouble(error: ApiError) -> None:
+    log.warning("lease call failed", error=str(error))
+
+
+def logging_callbacks(kind: type[T]) -> StoreCallbacks[T]:  # noqa: ARG001 the type says what the callbacks are for
+    """Return store callbacks that log what cannot be read and what cannot be reached."""
+    return StoreCallbacks(on_unreadable=_unreadable, on_trouble=_trouble)
+
+
+def _unreadable(error: InvalidObjectError) -> None:
+    log.warning("object left out", object=str(error.ref), error=str(error))
+
+
+def _trouble(trouble: Trouble) -> None:
+    log.warning(
+        "collection cannot be followed",
+        collection=str(trouble.selection),
+        error=str(trouble.error),
+        failures=trouble.consecutive,
+        retry_seconds=round(trouble.retry_seconds, 1),
+    )
+
+
+async def watch_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for tasks that should never end; the first that dies ends the wait with its error."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    for task in done:
+        task.result()
+
+
+def host_name() -> str:
+    """Return the name of this host, a pod's name in a cluster."""
+    return socket.gethostname()
