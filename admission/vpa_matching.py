@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from admission.verdict import Reason
 from autoscaling.limitrange import NamespaceLimits
-from autoscaling.matching import InvalidSelectorError, SelectingVpa, Selector, controlling_vpa, parse_selector
+from autoscaling.matching import SelectingVpa, controlling_vpa
 from autoscaling.ownership import (
     ControllerKey,
-    Controllers,
     NodeOwnerError,
     OwnerLookupError,
     OwnerNotCachedError,
     pod_controller,
 )
 from autoscaling.pod import Pod
+from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import UpdateMode, Vpa
 
 TargetName = tuple[str, str]
 """Kind and name of a VPA's target; the API version does not count (spec: admission:6.5)."""
-
-WorkloadName = tuple[str, str, str]
-"""Namespace, kind and name of a workload of a well-known kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +31,13 @@ class ClusterView:
     Args:
         is_complete: Whether every cache has been filled once; before that nothing in here means anything.
         vpas: By namespace, then by target; VPAs without a target are left out.
-        controllers: Owners of the well-known workloads, and what scale subresources said.
-        selectors: Pod selector of each well-known workload.
+        controllers: The well-known workloads, and what scale subresources of others said.
         limits: By namespace, its LimitRanges merged.
     """
 
     is_complete: bool
     vpas: Mapping[str, Mapping[TargetName, tuple[Vpa, ...]]]
-    controllers: Controllers
-    selectors: Mapping[WorkloadName, Selector]
+    controllers: KnownControllers
     limits: Mapping[str, NamespaceLimits]
 
 
@@ -93,23 +89,5 @@ def _with_selectors(vpas: tuple[Vpa, ...], view: ClusterView) -> Iterator[Select
     for vpa in vpas:
         if vpa.update_mode is UpdateMode.OFF and not vpa.has_startup_boost:
             continue
-        selector = _selector(vpa, view)
-        if selector is not None:
-            yield SelectingVpa(vpa, selector)
-
-
-def _selector(vpa: Vpa, view: ClusterView) -> Selector | None:
-    """Return the pod selector of a VPA's target, None where it is not known or cannot be read."""
-    target = vpa.target_ref
-    if target is None:
-        return None
-    key = ControllerKey(vpa.namespace, target.kind, target.name, target.api_version)
-    if key.is_well_known:
-        return view.selectors.get((key.namespace, key.kind, key.name))
-    answer = view.controllers.scales.get(key)
-    if answer is None or not answer.selector:
-        return None
-    try:
-        return parse_selector(answer.selector)
-    except InvalidSelectorError:
-        return None
+        with suppress(OwnerLookupError):
+            yield SelectingVpa(vpa, target_selector(vpa, view.controllers))

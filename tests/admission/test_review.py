@@ -22,10 +22,11 @@ from admission.vpa_validation import Gates
 from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.limitrange import LimitType, NamespaceLimits
 from autoscaling.matching import of_labels
-from autoscaling.ownership import Controllers
 from autoscaling.pod import ContainerStatus, Owner, Pod
 from autoscaling.resources import ContainerResources
+from autoscaling.targets import KnownControllers
 from autoscaling.vpa import Vpa
+from autoscaling.workload import Workload
 from tests.builders import amounts, container, limit_range, pod, recommended, vpa
 
 GROUP = "autoscaling.evenkeel.dev"
@@ -37,12 +38,15 @@ POD = pod(container("c", "50m/32Mi", "500m/64Mi"))
 def view(given_vpa: Vpa | None = None, *, limits: NamespaceLimits | None = None, complete: bool = True) -> ClusterView:
     one = given_vpa or vpa(recommended("c", "400m/100Mi"))
     deployment = Owner("apps/v1", "Deployment", "d", controller=True)
-    owners = {("default", "ReplicaSet", "rs"): (deployment,), ("default", "Deployment", "d"): ()}
+    selector = of_labels({"app": "a"})
+    workloads = (
+        Workload("ReplicaSet", "default", "rs", selector, owners=(deployment,)),
+        Workload("Deployment", "default", "d", selector),
+    )
     return ClusterView(
         complete,
         {"default": {("Deployment", "d"): (one,)}},
-        Controllers(owners, {}),
-        {("default", "Deployment", "d"): of_labels({"app": "a"})},
+        KnownControllers.of(workloads, {}),
         {} if limits is None else {"default": limits},
     )
 

@@ -11,9 +11,11 @@ import pytest
 from admission.verdict import Reason
 from admission.vpa_matching import ClusterView, match_vpa
 from autoscaling.matching import EVERYTHING, NOTHING, Selector, of_labels
-from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
+from autoscaling.ownership import ControllerKey, ScaleAnswer
 from autoscaling.pod import Owner, Pod
+from autoscaling.targets import KnownControllers
 from autoscaling.vpa import ContainerPolicy, StartupBoost, TargetRef, UpdateMode, UpdatePolicy, Vpa
+from autoscaling.workload import Workload
 from tests.builders import T0, pod, vpa
 
 REPLICA_SET = Owner("apps/v1", "ReplicaSet", "rs", controller=True)
@@ -40,7 +42,11 @@ def view(
             targets = indexed.setdefault(one.namespace, {})
             key = (one.target_ref.kind, one.target_ref.name)
             targets[key] = (*targets.get(key, ()), one)
-    return ClusterView(True, indexed, Controllers(owners, scales or {}), selectors, {})
+    workloads = {
+        key: Workload(key[1], key[0], key[2], selectors.get(key, NOTHING), owners=above)
+        for key, above in owners.items()
+    }
+    return ClusterView(True, indexed, KnownControllers(workloads, scales or {}), {})
 
 
 def named(name: str, *, age_days: int = 0, mode: UpdateMode = UpdateMode.RECREATE) -> Vpa:
