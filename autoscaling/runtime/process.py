@@ -11,6 +11,7 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -161,8 +162,7 @@ class Process:
     callback_grace: timedelta = _CALLBACK_GRACE
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: BaseException | None = None
-    _background: list[asyncio.Task[None]] = field(default_factory=list)
-    _on_stop: list[tuple[str, Callable[[], Awaitable[None]]]] = field(default_factory=list)
+    _endings: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def every(self, name: str, period: timedelta, job: Work) -> None:
         """Run a job once in each period from now on. A round that fails is logged; the next comes all the same."""
@@ -171,15 +171,16 @@ class Process:
     def run_in_background(self, name: str, work: Coroutine[object, object, None]) -> None:
         """Run something for as long as the process lives, such as a server or a watch.
 
-        It is cancelled at the end, the last one started first. When it fails, the process ends with status 1.
+        It is cancelled at the end, after whatever was started or registered later. When it fails, the process ends
+        with status 1.
         """
         task = asyncio.get_running_loop().create_task(work, name=name)
         task.add_done_callback(self._work_ended)
-        self._background.append(task)
+        self._endings.append(partial(_cancelled, task))
 
     def on_stop(self, name: str, callback: Callable[[], Awaitable[None]]) -> None:
-        """Call something at the end, after the last round and before background work ends; the latest first."""
-        self._on_stop.append((name, callback))
+        """Call something at the end, after the last round and whatever was started or registered later."""
+        self._endings.append(partial(self._call, name, callback))
 
     def stop(self) -> None:
         """End the process in order, with status 0."""
@@ -232,17 +233,15 @@ class Process:
             log.error("round failed", job=periodic.name, error=str(error), exc_info=error)
 
     async def _shut_down(self, starting: asyncio.Task[None]) -> None:
-        """End everything in order: start-up, rounds, callbacks, background work."""
+        """End start-up, then rounds, then background work and callbacks, the latest first."""
         if self._failure is not None:
             # What we raise on purpose explains itself; anything else is a bug whose place must be seen.
             known = isinstance(self._failure, EvenkeelError)
             log.error("process failed", error=str(self._failure), exc_info=None if known else self._failure)
         await _cancelled(starting)
         await self.driver.stop(self.grace)
-        for name, callback in reversed(self._on_stop):
-            await self._call(name, callback)
-        for task in reversed(self._background):
-            await _cancelled(task)
+        for end in reversed(self._endings):
+            await end()
 
     async def _call(self, name: str, callback: Callable[[], Awaitable[None]]) -> None:
         """Call one stop callback; its failure keeps nothing else from ending."""

@@ -229,7 +229,7 @@ async def test_the_end_comes_in_order() -> None:
         process.stop()
 
     assert await Process(driver, grace=AT_ONCE).run(start) == 0
-    assert order == ["round ended", "watch told", "server told", "watch ended", "server ended"]
+    assert order == ["round ended", "watch told", "watch ended", "server told", "server ended"]
 
 
 async def _note(order: list[str], what: str) -> None:
