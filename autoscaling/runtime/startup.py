@@ -1,11 +1,10 @@
-"""What all processes do first: say what they were told, open the telemetry endpoint, reach the API server, be elected."""
+"""What all processes do first: say what they were told, open the endpoint, reach the API server, be elected."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
@@ -31,15 +30,6 @@ SYNC_SECONDS = 120.0
 """How long caches may take to fill before the process gives up."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A process whose endpoint listens and whose API server answers."""
-
-    client: KubeClient
-    vitals: Vitals
-    process: Process
 
 
 def announce(config: ProcessConfig) -> None:
@@ -79,10 +69,19 @@ async def open_client(process: Process, config: ProcessConfig, name: str) -> Kub
     connection = await connect(config.kubeconfig)
     settings = ClientSettings(user_agent(name), float(config.kube_api_qps), int(config.kube_api_burst))
     client = KubeClient(connection, settings)
-    process.on_stop("close connections", client.close)
+    # Background work ends last of all in the reverse order of its start, so a Lease can still be given back.
+    process.run_in_background("connections", _keep_open(client))
     version = await client.probe()
     log.info("API server answers", server=client.server, version=version.git_version)
     return client
+
+
+async def _keep_open(client: KubeClient) -> None:
+    """Close the connections once everything that may call is over."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await client.close()
 
 
 def run_elected(

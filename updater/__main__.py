@@ -1,0 +1,133 @@
+"""The updater, from its command line to its periodic rounds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+
+import structlog
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.liveness import LivenessSettings
+from autoscaling.kube.paths import vertical_pod_autoscalers
+from autoscaling.runtime.api_group import ApiGroup
+from autoscaling.runtime.feature_gates import Gate
+from autoscaling.runtime.flags import config_or_exit
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.logs import configure_logs
+from autoscaling.runtime.process import Process, run_process
+from autoscaling.runtime.startup import (
+    SYNC_SECONDS,
+    announce,
+    host_name,
+    open_client,
+    open_telemetry,
+    run_elected,
+    watch_tasks,
+)
+from updater.config import UpdaterConfig
+from updater.ratelimit import TokenBucket
+from updater.settings import Settings
+from updater.shell.actuator import Buckets
+from updater.shell.caches import Caches
+from updater.shell.loop import Loop, LoopSettings
+from updater.shell.metrics import UpdaterMetrics
+
+_DRAIN_SECONDS = 3.0
+
+log = structlog.get_logger()
+
+
+def main() -> None:
+    """Run the updater until it is told to stop."""
+    config = config_or_exit(UpdaterConfig, sys.argv[1:], os.environ)
+    configure_logs(config.v, sys.stderr)
+
+    async def start(process: Process) -> None:
+        announce(config)
+        metrics, vitals = open_telemetry(process, config.address, config.updater_interval, UpdaterMetrics.register)
+        client = await open_client(process, config, "updater")
+        run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
+
+    raise SystemExit(run_process(start))
+
+
+async def work(
+    process: Process, config: UpdaterConfig, client: KubeClient, metrics: UpdaterMetrics, vitals: Vitals
+) -> None:
+    """Fill the caches, then run a round in every period; only the leader does."""
+    caches = Caches(client, config.api_group, config.vpa_object_namespace)
+    tasks = caches.start()
+    try:
+        await caches.wait_synced(SYNC_SECONDS)
+        log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
+        component = "evenkeel-updater" if config.api_group is ApiGroup.EVENKEEL else "vpa-updater"
+        events = EventRecorder(client, component, host_name())
+        process.run_in_background("events", events.run())
+        process.on_stop("write events", partial(drain, events))
+        loop = Loop(
+            settings=loop_settings(config),
+            client=client,
+            caches=caches,
+            events=events,
+            metrics=metrics,
+            vitals=vitals,
+            driver=process.driver,
+            buckets=Buckets(bucket(config), bucket(config)),
+        )
+        vitals.start_monitoring()
+        process.every("updater round", config.updater_interval, loop.run_round)
+        await watch_tasks(tasks)
+    finally:
+        await caches.stop()
+
+
+async def drain(events: EventRecorder) -> None:
+    """Give the events taken so far some time to be written."""
+    await events.drain(_DRAIN_SECONDS)
+
+
+def loop_settings(config: UpdaterConfig) -> LoopSettings:
+    """Return what the flags say about a round."""
+    liveness = LivenessSettings(
+        config.admission_controller_status_lease_namespace,
+        config.admission_controller_status_lease_name,
+        config.admission_controller_status_lease_timeout.total_seconds(),
+    )
+    return LoopSettings(
+        decisions=decision_settings(config),
+        period=config.updater_interval,
+        liveness=liveness if config.use_admission_controller_status else None,
+        vpa_api_version=vertical_pod_autoscalers(config.api_group).api_version,
+    )
+
+
+def decision_settings(config: UpdaterConfig) -> Settings:
+    """Return what the flags say about decisions."""
+    gates = config.feature_gates
+    return Settings(
+        min_replicas=config.min_replicas,
+        eviction_tolerance=config.eviction_tolerance,
+        pod_update_threshold=config.pod_update_threshold,
+        lifetime_threshold=config.in_recommendation_bounds_eviction_lifetime_threshold,
+        evict_after_oom_threshold=config.evict_after_oom_threshold,
+        skips_disruption_budget=config.in_place_skip_disruption_budget,
+        deferred_timeout=config.in_place_deferred_timeout,
+        progress_timeout=config.in_place_progress_timeout,
+        ignored_namespaces=frozenset(config.ignored_vpa_object_namespaces),
+        is_in_place_on=gates.is_on(Gate.IN_PLACE),
+        is_startup_boost_on=gates.is_on(Gate.CPU_STARTUP_BOOST),
+        is_per_vpa_config_on=gates.is_on(Gate.PER_VPA_CONFIG),
+        behaviour=config.switches(),
+    )
+
+
+def bucket(config: UpdaterConfig) -> TokenBucket:
+    """Return a full rate limiter; evictions and resizes have one each."""
+    return TokenBucket(config.eviction_rate_limit, config.eviction_rate_burst)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Carrying out decisions: the calls that resize and evict, and what is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from autoscaling.errors import ApiError, ApiRefusedError, ApiUnreachableError
+from autoscaling.kube.calls import PatchType
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.event_ledger import EventDraft, EventKind, InvolvedObject
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.paths import PODS
+from autoscaling.kube.refusals import FORBIDDEN, is_budget_refusal
+from autoscaling.objectref import ObjectRef
+from autoscaling.runtime.process import Driver
+from autoscaling.vpa import UpdateMode
+from autoscaling.wire.pods import decode_pod
+from updater.decision import Action, Decision, Outcome, Reason
+from updater.patches import Patch
+from updater.ratelimit import TokenBucket
+from updater.shell.metrics import UpdaterMetrics
+
+_NODE_CAPACITY = "NodeCapacity"
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Buckets:
+    """The two rate limiters: same settings, filled apart (updater X-11)."""
+
+    eviction: TokenBucket
+    in_place: TokenBucket
+
+
+@dataclass(slots=True)
+class Actuator:
+    """Acts on decisions and says what came of each.
+
+    Args:
+        client: Calls to the API server.
+        events: Where events go.
+        metrics: Counters of what was done.
+        buckets: Rate limiters; they outlive the round.
+        driver: Tells the time.
+        vpa_api_version: API version of the VPAs, for events on them.
+        deadline: When the round must be over.
+        touched: Of each VPA, the actions that succeeded in this round.
+    """
+
+    client: KubeClient
+    events: EventRecorder
+    metrics: UpdaterMetrics
+    buckets: Buckets
+    driver: Driver
+    vpa_api_version: str
+    deadline: datetime
+    touched: set[tuple[ObjectRef, Action]] = field(default_factory=set)
+
+    async def carry_out(self, decision: Decision) -> Outcome:
+        """Carry out one decision; what calls nothing is done at once."""
+        match decision.action:
+            case Action.RESIZE | Action.FAIL:
+                return await self._resize_within_rate(decision)
+            case Action.EVICT:
+                return await self._evict_within_rate(decision)
+            case Action.WAIT | Action.SKIP:
+                if decision.reason is Reason.INFEASIBLE_REMEMBERED:
+                    self._told_infeasible(decision)
+                return Outcome.DONE
+
+    async def _resize_within_rate(self, decision: Decision) -> Outcome:
+        token = self.buckets.in_place.take(self.driver.now(), self.deadline)
+        self.buckets.in_place = token.bucket
+        if token.wait is None:
+            self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
+            return Outcome.RATE_LIMITED
+        await self.client.pacing.sleep(token.wait.total_seconds())
+        if decision.action is Action.FAIL or decision.patches is None:
+            self._count_failed_resize(decision, "InPlaceUpdateError")
+            return Outcome.FAILED
+        return await self._resize(decision, decision.patches.resize, decision.patches.annotations)
+
+    async def _resize(self, decision: Decision, resize: Patch, annotations: Patch) -> Outcome:
+        """Send both patches; only the first one counts (updater X-3, X-5)."""
+        ref = decision.ref
+        try:
+            await self._patch(ref, resize, "resize")
+        except ApiError as error:
+            return self._resize_failed(decision, error)
+        try:
+            await self._patch(ref, annotations)
+        except ApiError as error:
+            log.warning("annotation not written", pod=str(ref), error=str(error))
+        self._succeeded(decision)
+        if decision.scope is not None:
+            self.metrics.in_place_updated_pods.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
+        self._tell(ref, decision.uid, "InPlaceResizedByVPA", f"Resize requested: {decision.reason.meaning}")
+        return Outcome.DONE
+
+    def _resize_failed(self, decision: Decision, error: ApiError) -> Outcome:
+        """Count a refused resize by its cause."""
+        log.warning("resize failed", pod=str(decision.ref), error=str(error))
+        in_place_only = decision.scope is not None and decision.scope.mode is UpdateMode.IN_PLACE
+        infeasible = in_place_only and _is_beyond_the_node(error)
+        self._count_failed_resize(decision, "InPlaceUpdateInfeasible" if infeasible else "InPlaceUpdateError")
+        return Outcome.NO_NODE_CAPACITY if infeasible else Outcome.FAILED
+
+    async def _evict_within_rate(self, decision: Decision) -> Outcome:
+        token = self.buckets.eviction.take(self.driver.now(), self.deadline)
+        self.buckets.eviction = token.bucket
+        if token.wait is None:
+            self._count_failed_eviction(decision, "EvictionRateLimiterWaitFailed")
+            return Outcome.RATE_LIMITED
+        await self.client.pacing.sleep(token.wait.total_seconds())
+        ref = decision.ref
+        try:
+            if decision.uid:
+                await self._require_same_pod(ref, decision.uid)
+            await self.client.evict(ref.namespace, ref.name, decision.uid)
+        except ApiError as error:
+            refused_by = "disruption budget" if is_budget_refusal(error) else "API server"
+            log.warning("eviction failed", pod=str(ref), refused_by=refused_by, error=str(error))
+            self._count_failed_eviction(decision, "EvictionError")
+            return Outcome.FAILED
+        self._evicted(decision)
+        return Outcome.DONE
+
+    async def _require_same_pod(self, ref: ObjectRef, uid: str) -> None:
+        """Read the pod once more: a failed precondition of an eviction still spends its disruption budget (B-31).
+
+        Raises:
+            ApiError: The pod is gone, or another one has its name.
+        """
+        pod = decode_pod(await self.client.get(PODS.path(ref.namespace, ref.name)))
+        if pod.uid != uid:
+            raise ApiUnreachableError(
+                f"{ref}: it has been replaced meanwhile; its successor is judged in the next round"
+            )
+
+    def _evicted(self, decision: Decision) -> None:
+        """Count and tell a successful eviction."""
+        self._succeeded(decision)
+        self._tell(decision.ref, decision.uid, "EvictedByVPA", f"Evicted: {decision.reason.meaning}")
+        scope = decision.scope
+        if scope is None:
+            return
+        labels = (str(scope.size_log2), scope.mode.value, *_vpa_labels(decision))
+        self.metrics.evicted_pods.labels(*labels).inc()
+        involved = InvolvedObject(scope.vpa, self.vpa_api_version, "")
+        message = f"Evicted pod {decision.ref.name}: {decision.reason.meaning}"
+        self.events.record(EventDraft(involved, EventKind.NORMAL, "EvictedPod", message))
+
+    def _succeeded(self, decision: Decision) -> None:
+        if decision.scope is not None:
+            self.touched.add((decision.scope.vpa, decision.action))
+
+    def _tell(self, pod: ObjectRef, uid: str, reason: str, message: str) -> None:
+        self.events.record(EventDraft(InvolvedObject(pod, "v1", uid), EventKind.NORMAL, reason, message))
+
+    def _told_infeasible(self, decision: Decision) -> None:
+        """Tell that a remembered refusal keeps the pod as it is (upstream-1.8.1 2.6)."""
+        if decision.scope is not None:
+            self.metrics.infeasible_skips.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
+        self._tell(decision.ref, decision.uid, "InPlaceResizeSkipped", decision.reason.meaning)
+
+    def _count_failed_resize(self, decision: Decision, reason: str) -> None:
+        if decision.scope is not None:
+            size = str(decision.scope.size_log2)
+            self.metrics.failed_in_place_updates.labels(size, reason, *_vpa_labels(decision)).inc()
+
+    def _count_failed_eviction(self, decision: Decision, reason: str) -> None:
+        if decision.scope is not None:
+            size, mode = str(decision.scope.size_log2), decision.scope.mode.value
+            self.metrics.failed_evictions.labels(size, mode, reason, *_vpa_labels(decision)).inc()
+
+    async def _patch(self, ref: ObjectRef, patch: Patch, subresource: str = "") -> None:
+        """Send one JSON patch to a pod."""
+        body = msgspec.json.encode([operation.as_json() for operation in patch])
+        await self.client.patch(PODS.path(ref.namespace, ref.name, subresource), body, PatchType.JSON)
+
+
+def _is_beyond_the_node(error: ApiError) -> bool:
+    """Say whether the API server refused a resize as larger than the pod's node (upstream-1.8.1 2.4)."""
+    return (
+        isinstance(error, ApiRefusedError)
+        and error.code == FORBIDDEN
+        and any(cause.reason == _NODE_CAPACITY for cause in error.causes)
+    )
+
+
+def _vpa_labels(decision: Decision) -> tuple[str, str]:
+    """Return the labels vpa_name and vpa_namespace."""
+    vpa = decision.scope.vpa if decision.scope else ObjectRef("", "", "")
+    return vpa.name, vpa.namespace

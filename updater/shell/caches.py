@@ -1,0 +1,114 @@
+"""What the updater watches, and the frozen snapshot that a round looks at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.controllers import ControllerCache
+from autoscaling.kube.decoders import identified, versioned
+from autoscaling.kube.paths import LIMIT_RANGES, PODS, Selection, vertical_pod_autoscalers
+from autoscaling.kube.watch import WatchedStore
+from autoscaling.limitrange import LimitRange
+from autoscaling.matching import NOTHING, SelectingVpa, Selector
+from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError, pod_controller
+from autoscaling.pod import Pod
+from autoscaling.runtime.startup import logging_callbacks
+from autoscaling.targets import KnownControllers, target_selector
+from autoscaling.vpa import Vpa
+from autoscaling.wire.objects import decode_limit_range, decode_vpa
+from autoscaling.wire.pods import decode_pod
+from autoscaling.workload import Workload
+from updater.snapshot import Snapshot
+
+T = TypeVar("T")
+
+LIVE_PODS = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+"""Pods that have a node and have not ended (updater M-4)."""
+
+
+class Caches:
+    """Stores of all that a round looks at.
+
+    Args:
+        client: Calls to the API server.
+        group: API group of the VPAs.
+        namespace: Only this one; empty for all.
+    """
+
+    def __init__(self, client: KubeClient, group: str, namespace: str) -> None:
+        self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
+        self.vpas = WatchedStore(
+            client,
+            Selection(vertical_pod_autoscalers(group), namespace),
+            versioned(decode_vpa),
+            logging_callbacks(Vpa),
+        )
+        self.pods = WatchedStore(
+            client,
+            Selection(PODS, namespace, field_selector=LIVE_PODS),
+            versioned(decode_pod),
+            logging_callbacks(Pod),
+        )
+        self.limit_ranges = WatchedStore(
+            client,
+            Selection(LIMIT_RANGES, namespace),
+            identified(decode_limit_range),
+            logging_callbacks(LimitRange),
+        )
+
+    def start(self) -> list[asyncio.Task[None]]:
+        """Follow everything; returns the tasks for whoever supervises the process."""
+        return [self.vpas.start(), self.pods.start(), self.limit_ranges.start(), *self.controllers.start()]
+
+    async def stop(self) -> None:
+        """End all tasks."""
+        for store in (self.vpas, self.pods, self.limit_ranges):
+            await store.stop()
+        await self.controllers.stop()
+
+    async def wait_synced(self, seconds: float) -> None:
+        """Wait until everything has been listed completely.
+
+        Raises:
+            ApiError: Something was not in time; says what and why.
+        """
+        await asyncio.gather(
+            self.vpas.wait_synced(seconds),
+            self.pods.wait_synced(seconds),
+            self.limit_ranges.wait_synced(seconds),
+            self.controllers.wait_synced(seconds),
+        )
+
+    async def observe(self) -> Snapshot:
+        """Return the cluster as it is now; scales of custom controllers are looked up where they are not known yet."""
+        vpas, pods = self.vpas.snapshot(), self.pods.snapshot()
+        selecting = [SelectingVpa(vpa, await self._selector(vpa)) for vpa in vpas]
+        for key in {key for pod in pods if (key := pod_controller(pod)) is not None}:
+            with suppress(OwnerLookupError):
+                await self._settled(partial(_climb, key))
+        known = self.controllers.known()
+        return Snapshot.of(selecting, pods, self.controllers.workloads(), known.scales, self.limit_ranges.snapshot())
+
+    async def _selector(self, vpa: Vpa) -> Selector:
+        """Return the selector of a VPA's target; one that cannot be told matches nothing."""
+        try:
+            return await self._settled(lambda known: target_selector(vpa, known))
+        except OwnerLookupError:
+            return NOTHING
+
+    async def _settled(self, compute: Callable[[KnownControllers], T]) -> T:
+        """Compute at once where everything is cached, and look scales up only where one is missing."""
+        try:
+            return compute(self.controllers.known())
+        except OwnerNotCachedError:
+            return await self.controllers.settled(compute)
+
+
+def _climb(start: ControllerKey, known: KnownControllers) -> ControllerKey | None:
+    """Climb from a pod's controller, so that every scale on the way is looked up."""
+    return known.topmost(start)

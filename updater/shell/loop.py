@@ -1,0 +1,150 @@
+"""One round of the updater: look, decide and act in turn, count."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.liveness import LivenessSettings, Verdict, read_liveness
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.process import Driver
+from updater.circumstances import Memory
+from updater.decision import Action, Decision, VpaScope
+from updater.plan import Plan
+from updater.settings import Settings
+from updater.shell.actuator import Actuator, Buckets
+from updater.shell.caches import Caches
+from updater.shell.metrics import RoundCounts, UpdaterMetrics
+
+log = structlog.get_logger()
+
+_QUIET = frozenset({Action.SKIP, Action.WAIT})
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What a round needs to be told.
+
+    Args:
+        decisions: Flags, gates and behaviour that decisions depend on.
+        period: Time between the starts of two rounds, and the deadline of each.
+        liveness: The admission controller's Lease; None where it is not looked at.
+        vpa_api_version: API version of the VPAs.
+    """
+
+    decisions: Settings
+    period: timedelta
+    liveness: LivenessSettings | None
+    vpa_api_version: str
+
+
+@dataclass(slots=True)
+class Loop:
+    """The rounds of one updater, with what one round hands to the next."""
+
+    settings: LoopSettings
+    client: KubeClient
+    caches: Caches
+    events: EventRecorder
+    metrics: UpdaterMetrics
+    vitals: Vitals
+    driver: Driver
+    buckets: Buckets
+    memory: Memory = field(default_factory=Memory)
+
+    async def run_round(self) -> None:
+        """Run one round; it ends at its deadline at the latest."""
+        now = self.driver.now()
+        try:
+            with self.metrics.execution_latency.labels("total").time():
+                async with asyncio.timeout(self.settings.period.total_seconds()):
+                    if await self._admission_is_alive():
+                        await self._update(now)
+        except TimeoutError:
+            log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
+        finally:
+            self.vitals.round_finished()
+
+    async def _admission_is_alive(self) -> bool:
+        """Say whether evicted pods would be admitted with their recommendation (updater M-7)."""
+        if self.settings.liveness is None:
+            return True
+        seen = await read_liveness(self.client, self.settings.liveness, self.client.pacing)
+        if seen.verdict is Verdict.VALID:
+            return True
+        self.metrics.admission_status_invalid.labels(seen.verdict.value).inc()
+        log.warning("round left out", reason="admission_not_alive", detail=seen.detail)
+        return False
+
+    async def _update(self, now: datetime) -> None:
+        """Decide and act in turn, folding each outcome back into the plan."""
+        step = self.metrics.execution_latency
+        with step.labels("ListPods").time():
+            snapshot = await self.caches.observe()
+        with step.labels("FilterPods").time():
+            plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
+        actuator = Actuator(
+            self.client,
+            self.events,
+            self.metrics,
+            self.buckets,
+            self.driver,
+            self.settings.vpa_api_version,
+            now + self.settings.period,
+        )
+        scopes: dict[VpaScope, None] = {}
+        with step.labels("EvictPods").time():
+            try:
+                while (decision := plan.next()) is not None:
+                    if decision.scope is not None and decision.scope not in scopes:
+                        scopes[decision.scope] = None
+                        self._create_counters(decision.scope)
+                    _tell(decision)
+                    plan = plan.after(decision, await actuator.carry_out(decision))
+            finally:
+                self.memory = plan.memory
+                self.metrics.round.publish(_counts(scopes, actuator))
+
+    def _create_counters(self, scope: VpaScope) -> None:
+        """Make the counters of a VPA visible at zero (upstream-1.8.1 2.6)."""
+        size, vpa = str(scope.size_log2), (scope.vpa.name, scope.vpa.namespace)
+        self.metrics.evicted_pods.labels(size, scope.mode.value, *vpa)
+        self.metrics.in_place_updated_pods.labels(size, *vpa)
+
+
+def _tell(decision: Decision) -> None:
+    """Log a decision; those that change nothing are details."""
+    level = log.debug if decision.action in _QUIET else log.info
+    level(
+        "pod decided",
+        object=str(decision.ref),
+        action=decision.action.value,
+        reason=decision.reason.value,
+        vpa=str(decision.scope.vpa) if decision.scope else "",
+        detail=decision.detail,
+    )
+
+
+def _counts(scopes: Iterable[VpaScope], actuator: Actuator) -> RoundCounts:
+    """Return what the gauges of a round show (updater section 7)."""
+    counts = RoundCounts()
+    for scope in scopes:
+        size, mode = (str(scope.size_log2),), (str(scope.size_log2), scope.mode.value)
+        counts.controlled_pods[mode] += scope.pods
+        if scope.evictable:
+            counts.evictable_pods[mode] += scope.evictable
+            counts.vpas_with_evictable_pods[mode] += 1
+        if scope.updatable:
+            counts.in_place_updatable_pods[size] += scope.updatable
+            counts.vpas_with_in_place_updatable_pods[size] += 1
+        if (scope.vpa, Action.EVICT) in actuator.touched:
+            counts.vpas_with_evicted_pods[mode] += 1
+        if (scope.vpa, Action.RESIZE) in actuator.touched:
+            counts.vpas_with_in_place_updated_pods[size] += 1
+    return counts
