@@ -38,8 +38,8 @@ def create(layout: Layout, addresses: Sequence[str]) -> None:
     for address in addresses:
         _inside(layout, "ip", "addr", "add", f"{address}/24", "dev", BRIDGE)
     _inside(layout, "ip", "link", "set", BRIDGE, "up")
-    # Pods and API server need some default route to exist, although nothing outside is ever reached.
-    _inside(layout, "ip", "route", "add", "default", "dev", BRIDGE)
+    # Nothing outside is ever reached; refusing at once keeps name look-ups from waiting for an answer.
+    _inside(layout, "ip", "route", "add", "unreachable", "default")
     _inside(layout, "sysctl", "-qw", "net.ipv4.ip_forward=1")
     _route_api_service(layout)
 
