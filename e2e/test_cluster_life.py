@@ -10,7 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -147,11 +148,12 @@ def test_a_healthy_cluster_is_replaced_only_when_its_driver_is_gone(root: Path) 
     assert find(second, "etcd") != first
 
 
-def test_a_take_down_finds_everything_without_the_state_file(root: Path) -> None:
+@pytest.mark.parametrize("spoil", [Path.unlink, partial(Path.write_text, data="{")])
+def test_a_take_down_finds_everything_without_the_state_file(root: Path, spoil: Callable[[Path], object]) -> None:
     cluster = Cluster(root)
     cluster.up()
     process = cluster.start_process("stubborn", ["/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
-    cluster.layout.state_file.unlink()
+    spoil(cluster.layout.state_file)
 
     Cluster(root).down()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 
-MODULES_FOLDER = Path(__file__).parent / "modules"
+_MODULES_FOLDER = Path(__file__).parent / "modules"
 KUBERNETES_VERSION = "v1.35.4"
 """The release that the kubernetes module pins; without being told, the programs report v0.0.0."""
 
@@ -31,19 +31,16 @@ class GoModule:
     """One pinned set of Go programs.
 
     Args:
-        name: Folder under ``modules/``.
+        name: What it is called in messages and in the cache.
+        source: The folder with go.mod and go.sum.
         programs: File name of each program to the import path it is built from.
         variables: Go string variables set by the linker.
     """
 
     name: str
+    source: Path
     programs: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def source(self) -> Path:
-        """The folder with go.mod and go.sum."""
-        return MODULES_FOLDER / self.name
 
     def digest(self) -> str:
         """Short hash of everything that decides what the programs are."""
@@ -65,15 +62,22 @@ MODULES: Mapping[str, GoModule] = {
     for module in (
         GoModule(
             "kubernetes",
+            _MODULES_FOLDER / "kubernetes",
             {
                 name: f"k8s.io/kubernetes/cmd/{name}"
                 for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
             },
             _kubernetes_variables(KUBERNETES_VERSION),
         ),
-        GoModule("metrics-server", {"metrics-server": "sigs.k8s.io/metrics-server/cmd/metrics-server"}),
         GoModule(
-            "vpa", {f"vpa-{name}": f"{_VPA}/{name}" for name in ("recommender", "updater", "admission-controller")}
+            "metrics-server",
+            _MODULES_FOLDER / "metrics-server",
+            {"metrics-server": "sigs.k8s.io/metrics-server/cmd/metrics-server"},
+        ),
+        GoModule(
+            "vpa",
+            _MODULES_FOLDER / "vpa",
+            {f"vpa-{name}": f"{_VPA}/{name}" for name in ("recommender", "updater", "admission-controller")},
         ),
     )
 }
@@ -86,10 +90,15 @@ def cache_folder() -> Path:
 
 
 def build(name: str) -> Path:
+    """Build one of ``MODULES``; see ``build_module``."""
+    return build_module(MODULES[name])
+
+
+def build_module(module: GoModule) -> Path:
     """Build a module's programs unless they are in the cache.
 
     Args:
-        name: A key of ``MODULES``.
+        module: The programs and their versions.
 
     Returns:
         The folder with the programs.
@@ -97,7 +106,6 @@ def build(name: str) -> Path:
     Raises:
         ClusterError: Go is missing or a build fails.
     """
-    module = MODULES[name]
     folder = cache_folder() / f"{module.name}-{module.digest()}"
     if _is_complete(module, folder):
         return folder

@@ -48,7 +48,7 @@ class Cluster:
 
     def __init__(self, root: Path = DEFAULT_ROOT) -> None:
         self.layout = Layout.of(root)
-        self._state: ClusterState | None = load(self.layout.state_file)
+        self._state = self._recorded()
 
     # ---- start and end
 
@@ -78,9 +78,7 @@ class Cluster:
                 # Also when somebody interrupts it: a half-started cluster is of no use.
                 self._remove_everything()
                 raise
-            state = self._running_state()
-            state.ready = True
-            state.save()
+            self._running_state().complete()
 
     def down(self) -> None:
         """End the cluster and remove what it made; harmless if it is not there.
@@ -95,14 +93,9 @@ class Cluster:
             self._remove_everything()
 
     def is_healthy(self) -> bool:
-        """Say whether the cluster came up and all of its processes still run."""
-        state = self._state = load(self.layout.state_file)
-        return (
-            state is not None
-            and state.ready
-            and state.is_current()
-            and all(processes.is_alive(process) for process in state.processes)
-        )
+        """Say whether the cluster came up and all of its components still run."""
+        self._state = self._recorded()
+        return self._state is not None and self._state.is_healthy()
 
     def leftovers(self) -> list[str]:
         """Name everything of this cluster that is on the machine; empty after a take-down."""
@@ -239,6 +232,8 @@ class Cluster:
         Raises:
             ClusterError: The name is taken, or the program cannot be started.
         """
+        # Several drivers may use one cluster; the record on disk is the latest.
+        self._state = self._recorded()
         state = self._running_state()
         known = state.process(name)
         if known is not None and processes.is_alive(known):
@@ -251,6 +246,7 @@ class Cluster:
     def stop_process(self, process: ProcessRef, *, patience_seconds: float = _STOP_SECONDS) -> None:
         """End a process that ``start_process`` started: SIGTERM, then SIGKILL after the patience."""
         processes.stop([process], patience_seconds=patience_seconds)
+        self._state = self._recorded()
         self._running_state().forget(process)
 
     def restart_kubelet(self, name: str, *, pause_seconds: float = 0.0) -> None:
@@ -265,6 +261,14 @@ class Cluster:
         self.start_process(kubelet.name, [os.fsdecode(part) for part in command])
 
     # ---- inside
+
+    def _recorded(self) -> ClusterState | None:
+        """Read the state file; a spoiled one is as good as none, since a take-down finds everything without it."""
+        try:
+            return load(self.layout.state_file)
+        except ClusterError as error:
+            print(f"cluster: {error}", flush=True)
+            return None
 
     def _environment(self) -> dict[str, str]:
         return {"PATH": _PATH, "HOME": str(self.layout.root), MARKER_VARIABLE: str(self.layout.root)}
@@ -303,7 +307,7 @@ class Cluster:
         self._remove_everything()
 
     def _remove_everything(self) -> None:
-        takedown.remove_all(self.layout, load(self.layout.state_file))
+        takedown.remove_all(self.layout, self._recorded())
         self._state = None
         if remaining := self.leftovers():
             raise ClusterError(

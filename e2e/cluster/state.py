@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from e2e.cluster import processes
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.processes import ProcessRef
 
@@ -24,7 +25,7 @@ class ClusterState:
         folders: Folders outside the root that were not there before.
         owner: The driver that takes the cluster down at its end; None if the cluster is to outlive its driver.
         processes: What was started, in order.
-        ready: Whether the start came to its end.
+        components: Names of the processes that make the cluster; empty until the start came to its end.
     """
 
     file: Path
@@ -35,7 +36,7 @@ class ClusterState:
     folders: tuple[str, ...]
     owner: ProcessRef | None
     processes: list[ProcessRef] = field(default_factory=list)
-    ready: bool = False
+    components: tuple[str, ...] = ()
 
     def save(self) -> None:
         """Write the record so that a crash leaves the old or the new one."""
@@ -56,12 +57,22 @@ class ClusterState:
 
     def forget(self, process: ProcessRef) -> None:
         """Drop a process that has ended."""
-        self.processes.remove(process)
+        self.processes = [known for known in self.processes if known != process]
         self.save()
 
     def process(self, name: str) -> ProcessRef | None:
         """Return the process of this name, if one was started."""
         return next((process for process in self.processes if process.name == name), None)
+
+    def complete(self) -> None:
+        """Note that the start came to its end; what is started from now on says nothing about the cluster's health."""
+        self.components = tuple(process.name for process in self.processes)
+        self.save()
+
+    def is_healthy(self) -> bool:
+        """Say whether the start came to its end and all components still run."""
+        running = {process.name for process in self.processes if processes.is_alive(process)}
+        return self.is_current() and bool(self.components) and running.issuperset(self.components)
 
     def is_current(self) -> bool:
         """Say whether the machine has not been started anew since."""
@@ -77,7 +88,7 @@ def load(file: Path) -> ClusterState | None:
     """Read a state file; None where there is none.
 
     Raises:
-        ClusterError: The file is not one that this program wrote.
+        ClusterError: The file is not one that this version of the program wrote.
     """
     try:
         document = json.loads(file.read_text())
@@ -95,11 +106,11 @@ def load(file: Path) -> ClusterState | None:
             folders=tuple(document["folders"]),
             owner=ProcessRef(**document["owner"]) if document["owner"] else None,
             processes=[ProcessRef(**process) for process in document["processes"]],
-            ready=document["ready"],
+            components=tuple(document["components"]),
         )
     except (KeyError, TypeError) as error:
         raise _unreadable(file, error) from error
 
 
 def _unreadable(file: Path, error: Exception) -> ClusterError:
-    return ClusterError(str(file), f"no usable state file ({error!r})", remedy="delete it and run `down` again")
+    return ClusterError(str(file), f"no usable state file ({error!r})", remedy="`down` works without it")
