@@ -1,0 +1,153 @@
+"""The recommender, from its command line to its periodic rounds."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import structlog
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CPU, MEMORY, ResourceList
+from autoscaling.runtime.feature_gates import Gate
+from autoscaling.runtime.flags import config_or_exit
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.logs import configure_logs
+from autoscaling.runtime.process import Process, run_process
+from autoscaling.runtime.startup import (
+    SYNC_SECONDS,
+    announce,
+    open_client,
+    open_telemetry,
+    run_elected,
+    watch_tasks,
+)
+from recommender.cluster_model import ClusterModel
+from recommender.config import RecommenderConfig
+from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, RenderingSettings
+from recommender.shell.caches import Caches
+from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
+from recommender.shell.loop import Loop, LoopSettings, Parts
+from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.statuses import StatusWriter
+
+log = structlog.get_logger()
+
+
+def main() -> None:
+    """Run the recommender until it is told to stop."""
+    config = config_or_exit(RecommenderConfig, sys.argv[1:], os.environ)
+    configure_logs(config.v, sys.stderr)
+
+    async def start(process: Process) -> None:
+        announce(config)
+        metrics, vitals = open_telemetry(
+            process, config.address, config.recommender_interval, RecommenderMetrics.register
+        )
+        client = await open_client(process, config, "recommender")
+        run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
+
+    raise SystemExit(run_process(start))
+
+
+async def work(
+    process: Process, config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics, vitals: Vitals
+) -> None:
+    """Fill the caches, load the history, then run a round in every period; only the leader does."""
+    caches = Caches(client, config.api_group, config.vpa_object_namespace)
+    tasks = caches.start()
+    try:
+        await caches.wait_synced(SYNC_SECONDS)
+        log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
+        parts = Parts(
+            client=client,
+            caches=caches,
+            statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
+            checkpoints=CheckpointKeeper(client, checkpoint_settings(config), process.driver.now()),
+            metrics=metrics,
+            vitals=vitals,
+            driver=process.driver,
+        )
+        loop = Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
+        await loop.load_history()
+        vitals.start_monitoring()
+        process.every("recommender round", config.recommender_interval, loop.run_round)
+        await watch_tasks(tasks)
+    finally:
+        await caches.stop()
+
+
+def model_settings(config: RecommenderConfig) -> ModelSettings:
+    """Return what the flags say about histograms."""
+    return ModelSettings(
+        memory_interval=config.memory_aggregation_interval,
+        memory_interval_count=config.memory_aggregation_interval_count,
+        cpu_half_life=config.cpu_histogram_decay_half_life,
+        memory_half_life=config.memory_histogram_decay_half_life,
+        oom_bump_up_ratio=config.oom_bump_up_ratio,
+        oom_min_bump_up_bytes=config.oom_min_bump_up_bytes,
+        per_vpa_config=config.feature_gates.is_on(Gate.PER_VPA_CONFIG),
+        memory_saver=config.memory_saver,
+    )
+
+
+def loop_settings(config: RecommenderConfig) -> LoopSettings:
+    """Return what the flags say about a round."""
+    cpu = Percentiles(
+        config.target_cpu_percentile,
+        config.recommendation_lower_bound_cpu_percentile,
+        config.recommendation_upper_bound_cpu_percentile,
+    )
+    memory = Percentiles(
+        config.target_memory_percentile,
+        config.recommendation_lower_bound_memory_percentile,
+        config.recommendation_upper_bound_memory_percentile,
+    )
+    return LoopSettings(
+        name=config.recommender_name,
+        namespace=config.vpa_object_namespace,
+        ignored=frozenset(config.ignored_vpa_object_namespaces),
+        estimator=EstimatorSettings(
+            cpu=cpu,
+            memory=memory,
+            margin_fraction=config.recommendation_margin_fraction,
+            confidence_interval_cpu=config.confidence_interval_cpu,
+            confidence_interval_memory=config.confidence_interval_memory,
+            pod_minimum_cpu_millicores=config.pod_recommendation_min_cpu_millicores,
+            pod_minimum_memory_mib=config.pod_recommendation_min_memory_mb,
+        ),
+        rendering=RenderingSettings(
+            round_cpu_millicores=config.round_cpu_millicores,
+            round_memory_bytes=config.round_memory_bytes,
+            humanize_memory=config.humanize_memory,
+            integer_cpu=config.cpu_integer_post_processor_enabled,
+            maximum=global_maximum(config),
+        ),
+    )
+
+
+def global_maximum(config: RecommenderConfig) -> ResourceList:
+    """Return the caps for what a VPA's own maxAllowed does not name."""
+    caps: dict[str, Quantity | None] = {
+        CPU: config.container_recommendation_max_allowed_cpu,
+        MEMORY: config.container_recommendation_max_allowed_memory,
+    }
+    return {name: cap for name, cap in caps.items() if cap is not None}
+
+
+def checkpoint_settings(config: RecommenderConfig) -> CheckpointSettings:
+    """Return what the flags say about checkpoints."""
+    return CheckpointSettings(
+        resource=checkpoints(config.api_group),
+        workers=config.update_worker_count,
+        budget=config.checkpoints_timeout,
+        gc_interval=config.checkpoints_gc_interval,
+        namespace=config.vpa_object_namespace,
+        ignored=frozenset(config.ignored_vpa_object_namespaces),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""What the recommender watches, and the OOM kills that it notices on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import structlog
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.controllers import ControllerCache
+from autoscaling.kube.decoders import identified, versioned
+from autoscaling.kube.paths import EVENTS, PODS, Selection, checkpoints, vertical_pod_autoscalers
+from autoscaling.kube.table import Change
+from autoscaling.kube.watch import StoreCallbacks, WatchedStore
+from autoscaling.pod import Pod
+from autoscaling.runtime.startup import logging_callbacks
+from autoscaling.vpa import Vpa
+from autoscaling.wire.objects import decode_vpa
+from autoscaling.wire.pods import decode_pod
+from autoscaling.workload import Workload
+from recommender.checkpoint import ContainerCheckpoint
+from recommender.oom import OomRecord
+from recommender.oom_detection import oom_kills
+from recommender.wire.checkpoints import decode_checkpoint
+from recommender.wire.eviction_events import decode_eviction
+
+KNOWN_PODS = "status.phase!=Pending"
+"""Pods that have started; finished ones stay until they are deleted (recommender 3.3)."""
+
+_EVICTIONS = "reason=Evicted"
+_WAITING_KILLS = 5000
+_REPORTED_EVERY = 1000
+
+log = structlog.get_logger()
+
+Evictions = tuple[OomRecord, ...]
+
+
+class Caches:
+    """Stores of all that a round looks at.
+
+    Args:
+        client: Calls to the API server.
+        group: API group of VPAs and checkpoints.
+        namespace: Only this one; empty for all.
+    """
+
+    def __init__(self, client: KubeClient, group: str, namespace: str) -> None:
+        self._kills: deque[OomRecord] = deque()
+        self._dropped = 0
+        self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
+        self.vpas = WatchedStore(
+            client,
+            Selection(vertical_pod_autoscalers(group), namespace),
+            versioned(decode_vpa),
+            logging_callbacks(Vpa),
+        )
+        self.checkpoints = WatchedStore(
+            client,
+            Selection(checkpoints(group), namespace),
+            identified(decode_checkpoint),
+            logging_callbacks(ContainerCheckpoint),
+        )
+        told = logging_callbacks(Pod)
+        self.pods = WatchedStore(
+            client,
+            Selection(PODS, namespace, field_selector=KNOWN_PODS),
+            versioned(decode_pod),
+            StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
+        )
+        told_of_events = logging_callbacks(tuple)
+        self.evictions = WatchedStore(
+            client,
+            Selection(EVENTS, namespace, field_selector=_EVICTIONS),
+            identified(decode_eviction),
+            StoreCallbacks(self._event_changed, told_of_events.on_unreadable, told_of_events.on_trouble),
+        )
+
+    def start(self) -> list[asyncio.Task[None]]:
+        """Follow everything; returns the tasks for whoever supervises the process."""
+        stores = [self.vpas.start(), self.checkpoints.start(), self.pods.start(), self.evictions.start()]
+        return [*stores, *self.controllers.start()]
+
+    async def stop(self) -> None:
+        """End all tasks."""
+        await asyncio.gather(
+            self.vpas.stop(),
+            self.checkpoints.stop(),
+            self.pods.stop(),
+            self.evictions.stop(),
+            self.controllers.stop(),
+        )
+
+    async def wait_synced(self, seconds: float) -> None:
+        """Wait until everything has been listed completely.
+
+        Raises:
+            ApiError: Something was not in time; says what and why.
+        """
+        await asyncio.gather(
+            self.vpas.wait_synced(seconds),
+            self.checkpoints.wait_synced(seconds),
+            self.pods.wait_synced(seconds),
+            self.evictions.wait_synced(seconds),
+            self.controllers.wait_synced(seconds),
+        )
+
+    def take_kills(self) -> list[OomRecord]:
+        """Return the OOM kills noticed since the last call."""
+        kills = list(self._kills)
+        self._kills.clear()
+        return kills
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if change.old is not None and change.new is not None:
+            self._notice(oom_kills(change.old, change.new))
+
+    def _event_changed(self, change: Change[Evictions]) -> None:
+        # An event that changes has been seen before; only a new one tells of an eviction.
+        if change.old is None and change.new is not None:
+            self._notice(change.new)
+
+    def _notice(self, kills: Evictions) -> None:
+        """Keep kills until the next round; the oldest make room when there are too many."""
+        for kill in kills:
+            if len(self._kills) >= _WAITING_KILLS:
+                self._kills.popleft()
+                self._dropped += 1
+                if self._dropped % _REPORTED_EVERY == 1:
+                    log.warning("OOM kills dropped", dropped=self._dropped, kept=_WAITING_KILLS)
+            self._kills.append(kill)

@@ -1,0 +1,135 @@
+"""Checkpoints in the cluster: loaded at the start, written in every round, removed when orphaned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+import structlog
+
+from autoscaling.errors import ApiError
+from autoscaling.kube.calls import PatchType
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.paths import Resource
+from autoscaling.kube.refusals import is_missing
+from recommender.checkpoint import ContainerCheckpoint
+from recommender.checkpointing import checkpoint_order, checkpoints_of
+from recommender.cluster_model import ClusterModel
+from recommender.instants import instant
+from recommender.label_sets import TrackedVpa
+from recommender.shell.caches import Caches
+from recommender.shell.statuses import at_most
+from recommender.wire.checkpoints import checkpoint_json, checkpoint_status_json
+
+_CHUNK = 256
+"""VPAs whose checkpoints are computed at a time: the deadline is looked at between two chunks."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """How checkpoints are kept.
+
+    Args:
+        resource: Where they are.
+        workers: How many VPAs are written at a time, and at least in every round.
+        budget: Time after which no further VPA is begun.
+        gc_interval: Time between two searches for orphans.
+        namespace: The only one that is served; empty for all.
+        ignored: Namespaces that are not served.
+    """
+
+    resource: Resource
+    workers: int
+    budget: timedelta
+    gc_interval: timedelta
+    namespace: str
+    ignored: frozenset[str]
+
+    def serves(self, namespace: str) -> bool:
+        """Say whether objects of a namespace are ours to keep."""
+        return namespace not in self.ignored and self.namespace in {"", namespace}
+
+
+class CheckpointKeeper:
+    """Writes and removes checkpoints.
+
+    Args:
+        client: Calls to the API server.
+        settings: How they are kept.
+        started: When the process began; the first search for orphans comes one interval later.
+    """
+
+    def __init__(self, client: KubeClient, settings: CheckpointSettings, started: datetime) -> None:
+        self._client = client
+        self._settings = settings
+        self._collected = started
+
+    async def write(self, model: ClusterModel, now: datetime) -> None:
+        """Write the checkpoints that are due, the longest unwritten first, until the time is used up.
+
+        Spec: recommender 6.3.
+        """
+        pacing = self._client.pacing
+        deadline = pacing.monotonic() + self._settings.budget.total_seconds()
+        due = checkpoint_order(model)
+        begin, end = 0, self._settings.workers
+        while begin < len(due) and (begin == 0 or pacing.monotonic() < deadline):
+            await self._write_chunk(model, due[begin:end], now)
+            begin, end = end, end + _CHUNK
+
+    async def _write_chunk(self, model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime) -> None:
+        stored = checkpoints_of(model, vpas, now)
+
+        async def write_vpa(entry: tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]) -> bool:
+            tracked, checkpoints = entry
+            written = [await self._write_one(checkpoint) for checkpoint in checkpoints]
+            if any(written):
+                tracked.checkpoint_written = instant(now)
+            return all(written)
+
+        await at_most(self._settings.workers, write_vpa, zip(vpas, stored, strict=True))
+
+    async def _write_one(self, checkpoint: ContainerCheckpoint) -> bool:
+        """Write one checkpoint, creating it where it is missing."""
+        resource = self._settings.resource
+        patch = [{"op": "replace", "path": "/status", "value": checkpoint_status_json(checkpoint)}]
+        path = resource.path(checkpoint.namespace, checkpoint.name)
+        try:
+            try:
+                await self._client.patch(path, msgspec.json.encode(patch), PatchType.JSON)
+            except ApiError as error:
+                if not is_missing(error):
+                    raise
+                whole = checkpoint_json(checkpoint, resource.api_version)
+                await self._client.create(resource.path(checkpoint.namespace), msgspec.json.encode(whole))
+        except ApiError as error:
+            log.warning("checkpoint not written", object=str(checkpoint.ref), error=str(error))
+            return False
+        return True
+
+    async def collect_orphans(self, caches: Caches, now: datetime) -> None:
+        """Remove checkpoints that belong to no VPA of any recommender, once in every interval.
+
+        A VPA that exists but cannot be read keeps its checkpoints.
+        """
+        if now - self._collected <= self._settings.gc_interval:
+            return
+        self._collected = now
+        existing = set(caches.vpas.items()) | set(caches.vpas.unreadable)
+        for (namespace, name), checkpoint in tuple(caches.checkpoints.items().items()):
+            if self._settings.serves(namespace) and (namespace, checkpoint.vpa_name) not in existing:
+                await self._remove(namespace, name, checkpoint.vpa_name)
+
+    async def _remove(self, namespace: str, name: str, vpa: str) -> None:
+        # The name is the object's own: one that another engine made need not be called as ours would be.
+        path = self._settings.resource.path(namespace, name)
+        try:
+            await self._client.delete(path)
+        except ApiError as error:
+            log.warning("orphaned checkpoint not removed", object=path, error=str(error))
+            return
+        log.info("orphaned checkpoint removed", object=path, vpa=vpa)

@@ -1,0 +1,260 @@
+"""One round of the recommender: fetch, fold in, estimate, write (spec: recommender:6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+
+from autoscaling.kube.client import KubeClient
+from autoscaling.ownership import ControllerKey, OwnerLookupError
+from autoscaling.pod import Pod
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.process import Driver
+from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
+from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
+from recommender.checkpointing import load_checkpoints
+from recommender.cluster_model import ClusterModel, NamespacedName
+from recommender.garbage import collect, doubtful_vpas, is_due
+from recommender.grouping import Groups
+from recommender.label_sets import TrackedVpa
+from recommender.oom import OomOutcome
+from recommender.recommending import recommend
+from recommender.settings import EstimatorSettings, RenderingSettings
+from recommender.shell.caches import Caches
+from recommender.shell.checkpoints import CheckpointKeeper
+from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.statuses import StatusWriter
+from recommender.shell.usage import as_columns, fetch_usage
+from recommender.status import MISSING_PATIENCE, Findings, VpaStatus, differs, has_recommendation, status_after
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What a round needs to be told.
+
+    Args:
+        name: Name of this recommender.
+        namespace: The only one that is served; empty for all.
+        ignored: Namespaces whose VPAs are left out.
+        estimator: How histograms become amounts.
+        rendering: How amounts become quantities.
+    """
+
+    name: str
+    namespace: str
+    ignored: frozenset[str]
+    estimator: EstimatorSettings
+    rendering: RenderingSettings
+
+    def serves(self, vpa: Vpa) -> bool:
+        """Say whether a VPA is this recommender's (spec: recommender:6.2)."""
+        named = self.name in vpa.recommenders or (not vpa.recommenders and self.name == DEFAULT_RECOMMENDER)
+        return named and vpa.namespace not in self.ignored and self.namespace in {"", vpa.namespace}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the rounds of one recommender work with."""
+
+    client: KubeClient
+    caches: Caches
+    statuses: StatusWriter
+    checkpoints: CheckpointKeeper
+    metrics: RecommenderMetrics
+    vitals: Vitals
+    driver: Driver
+
+
+@dataclass(slots=True)
+class Loop:
+    """The rounds of one recommender.
+
+    Attributes:
+        problems: Of each VPA served, why its target cannot be used; empty where it can.
+        seen: Pods as they were when last observed.
+        missing_since: Since when each VPA has been without a recommendation, and when that was last reported.
+    """
+
+    settings: LoopSettings
+    parts: Parts
+    model: ClusterModel
+    problems: dict[NamespacedName, str] = field(default_factory=dict)
+    seen: dict[NamespacedName, Pod] = field(default_factory=dict)
+    missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
+
+    async def load_history(self) -> None:
+        """Take in the stored checkpoints, before the first round (spec: recommender:6.4)."""
+        await self._load_vpas()
+        now = self.parts.driver.now()
+        stored = [c for c in self.parts.caches.checkpoints.snapshot() if c.namespace not in self.settings.ignored]
+        failures = load_checkpoints(self.model, stored, now)
+        for failure in failures:
+            log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
+        log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
+
+    async def run_round(self) -> None:
+        """Run one round."""
+        step = self.parts.metrics.execution_latency
+        try:
+            with step.labels("total").time():
+                await self._steps()
+        finally:
+            self.parts.vitals.round_finished()
+
+    async def _steps(self) -> None:
+        step, now = self.parts.metrics.execution_latency, self.parts.driver.now()
+        with step.labels("LoadVPAs").time():
+            await self._load_vpas()
+        with step.labels("LoadPods").time():
+            vanished = self._load_pods(now)
+        with step.labels("LoadMetrics").time():
+            await self._load_metrics()
+        with step.labels("DeleteRemovedPods").time():
+            for namespace, name in vanished:
+                self.model.forget_pod(namespace, name)
+        with step.labels("UpdateVPAs").time():
+            await self._update_vpas()
+        with step.labels("MaintainCheckpoints").time():
+            written_at = self.parts.driver.now()
+            await self.parts.checkpoints.write(self.model, written_at)
+            await self.parts.checkpoints.collect_orphans(self.parts.caches, written_at)
+        with step.labels("GarbageCollect").time():
+            await self._collect_garbage()
+
+    async def _load_vpas(self) -> None:
+        """Bring the VPAs of the model up to date and drop those that are no more."""
+        served = [vpa for vpa in self.parts.caches.vpas.snapshot() if self.settings.serves(vpa)]
+        for vpa in served:
+            target = await self._resolved(vpa)
+            self.problems[vpa.namespace, vpa.name] = target.problem
+            self.model.observe_vpa(vpa, target.selector)
+        names = {(vpa.namespace, vpa.name) for vpa in served}
+        # A VPA that can for now not be read keeps its history.
+        kept = names | set(self.parts.caches.vpas.unreadable)
+        for namespace, name in [key for key in self.model.vpas if key not in kept]:
+            self.model.forget_vpa(namespace, name)
+            self.problems.pop((namespace, name), None)
+            self.missing_since.pop((namespace, name), None)
+
+    async def _resolved(self, vpa: Vpa) -> ResolvedTarget:
+        """Return a VPA's pods, or why its target cannot be used."""
+
+        def resolve(known: KnownControllers) -> ResolvedTarget:
+            return resolve_target(vpa, known)
+
+        return await self.parts.caches.controllers.settled(resolve)
+
+    def _load_pods(self, now: datetime) -> list[NamespacedName]:
+        """Observe the pods that changed and return those that are gone; unreadable ones are not gone."""
+        caches, current = self.parts.caches, {}
+        for pod in caches.pods.snapshot():
+            key = (pod.namespace, pod.name)
+            current[key] = pod
+            # With the memory saver a pod that was left out may be wanted by a VPA that is new.
+            if self.seen.get(key) is not pod or self.model.settings.memory_saver:
+                self.model.observe_pod(pod, now)
+        vanished = [key for key in self.model.pods if key not in current and key not in caches.pods.unreadable]
+        self.seen = current
+        return vanished
+
+    async def _load_metrics(self) -> None:
+        """Fold in one fetch of usage, then the OOM kills noticed since the last round."""
+        parts, now = self.parts, self.parts.driver.now()
+        fetched = as_columns(self.model, await fetch_usage(parts.client, self.settings.namespace, parts.metrics))
+        self.model.take_usage(fetched.columns, now)
+        if fetched.dropped and not self.model.settings.memory_saver:
+            log.debug("samples of unknown containers dropped", samples=fetched.dropped)
+        kills = parts.caches.take_kills()
+        for kill, outcome in zip(kills, self.model.take_ooms(kills, now), strict=True):
+            told = log.info if outcome is OomOutcome.RECORDED else log.warning
+            told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=outcome.value)
+        parts.metrics.aggregates.set(len(self.model.aggregates.rows))
+
+    async def _update_vpas(self) -> None:
+        """Recommend for all VPAs at once and write the statuses that changed."""
+        now = self.parts.driver.now()
+        tracked = [t for key, t in self.model.vpas.items() if key in self.problems]
+        groups = Groups.of(tracked)
+        recommendations = recommend(self.model, groups, self.settings.estimator, self.settings.rendering)
+        changed: list[tuple[Vpa, VpaStatus]] = []
+        self.parts.metrics.start_round()
+        for each, recommendation in zip(tracked, recommendations, strict=True):
+            problem = self.problems[each.key]
+            findings = Findings(recommendation, each.pod_count > 0, problem or None)
+            status = status_after(each.vpa, findings, now)
+            self._count(each, findings)
+            self._report_missing(each, findings, now)
+            if differs(status, each.vpa):
+                changed.append((each.vpa, status))
+            if recommendation.containers and not has_recommendation(each.vpa) and each.vpa.created:
+                self.parts.metrics.recommendation_latency.observe((now - each.vpa.created).total_seconds())
+        written = await self.parts.statuses.write(changed)
+        log.info("round recommended", vpas=len(tracked), statuses_changed=len(changed), statuses_written=written)
+
+    def _count(self, tracked: TrackedVpa, findings: Findings) -> None:
+        """Count a VPA in the gauge of objects."""
+        labels = (
+            tracked.vpa.update_mode.value,
+            _truth(bool(findings.recommendation.containers)),
+            tracked.api_version,
+            _truth(findings.has_pods),
+            _truth(findings.unsupported is not None),
+        )
+        self.parts.metrics.vpa_objects.labels(*labels).inc()
+
+    def _report_missing(self, tracked: TrackedVpa, findings: Findings, now: datetime) -> None:
+        """Log a VPA that has been without a recommendation for half an hour, and every half hour again."""
+        if findings.recommendation.containers:
+            self.missing_since.pop(tracked.key, None)
+            return
+        since = self.missing_since.setdefault(tracked.key, now)
+        if now - since > MISSING_PATIENCE:
+            log.warning(
+                "no recommendation",
+                object=str(tracked.vpa.ref),
+                minutes=int(MISSING_PATIENCE / timedelta(minutes=1)),
+                has_pods=findings.has_pods,
+                unsupported=findings.unsupported or "",
+            )
+            self.missing_since[tracked.key] = now
+
+    async def _collect_garbage(self) -> None:
+        """Remove aggregates that are of no use any more, once an hour."""
+        now = self.parts.driver.now()
+        if not is_due(self.model, now):
+            return
+        existing = await self._with_controller(doubtful_vpas(self.model))
+        removed = collect(self.model, existing, now)
+        if removed:
+            log.info("aggregates removed", removed=removed, left=len(self.model.aggregates.rows))
+
+    async def _with_controller(self, vpas: Iterable[TrackedVpa]) -> set[NamespacedName]:
+        """Return the VPAs whose target has a controller that exists (spec: recommender:3.4)."""
+        found: set[NamespacedName] = set()
+        for tracked in vpas:
+            key = target_key(tracked.vpa)
+            if key is None:
+                continue
+
+            try:
+                if await self.parts.caches.controllers.settled(partial(_climb, key)) is not None:
+                    found.add(tracked.key)
+            except OwnerLookupError:
+                continue
+        return found
+
+
+def _climb(start: ControllerKey, known: KnownControllers) -> ControllerKey | None:
+    """Climb from a controller to the topmost one."""
+    return known.topmost(start)
+
+
+def _truth(value: bool) -> str:  # noqa: FBT001 a predicate to its label
+    """Return a truth value as metric labels have it."""
+    return "true" if value else "false"
