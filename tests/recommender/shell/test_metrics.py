@@ -1,0 +1,144 @@
+"""The recommender's metric families, against the table of what upstream exposes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from autoscaling.runtime.exposition import exposition
+from recommender.shell.bulk_histogram import BulkHistogram
+from recommender.shell.metrics import RecommenderMetrics
+from tests.exposed_families import EXECUTION, REQUEST, Family, exposed, family
+
+LATENCY = "1 2 5 7.5 10 20 30 40 50 60 90 120 150 180 240 300 600 900 1800 +Inf"
+CPU = "0.01 0.02 0.04 0.08 0.16 0.32 0.64 1.28 2.56 5.12 10.24 20.48 40.96 81.92 163.84 327.68 655.36 +Inf"
+MEMORY = (
+    "1e+06 2e+06 4e+06 8e+06 1.6e+07 3.2e+07 6.4e+07 1.28e+08 2.56e+08 5.12e+08 1.024e+09 2.048e+09 4.096e+09 "
+    "8.192e+09 1.6384e+10 3.2768e+10 6.5536e+10 +Inf"
+)
+RELATIVE = (
+    "-1 -0.75 -0.5 -0.25 -0.1 -0.05 -0.025 -0.01 -0.005 -0.0025 -0.001 0 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 "
+    "0.5 0.75 1 2.5 5 10 25 50 100 +Inf"
+)
+FAMILIES = [
+    (
+        "recommender:10",
+        "vpa_recommender_vpa_objects_count",
+        family("gauge", "update_mode has_recommendation api matches_pods unsupported_config"),
+    ),
+    ("recommender:10", "vpa_recommender_recommendation_latency_seconds", family("histogram", buckets=LATENCY)),
+    ("recommender:10", "vpa_recommender_execution_latency_seconds", family("histogram", "step", EXECUTION)),
+    ("recommender:10", "vpa_recommender_aggregate_container_states_count", family("gauge")),
+    ("recommender:10", "vpa_recommender_metric_server_responses", family("counter", "is_error client_name")),
+    ("recommender:10", "vpa_recommender_prometheus_client_api_requests_count", family("counter", "code method")),
+    (
+        "recommender:10",
+        "vpa_recommender_prometheus_client_api_requests_duration_seconds",
+        family("histogram", "code method", REQUEST),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_usage_recommendation_relative_diffs",
+        family("histogram", "update_mode resource is_oom", RELATIVE),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_usage_sample_missing_recommendation_count",
+        family("counter", "update_mode resource is_oom"),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_cpu_recommendation_over_usage_diffs_cores",
+        family("histogram", "update_mode recommendation_missing", CPU),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_cpu_recommendation_lower_equal_usage_diffs_cores",
+        family("histogram", "update_mode recommendation_missing", CPU),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_mem_recommendation_over_usage_diffs_bytes",
+        family("histogram", "update_mode recommendation_missing is_oom", MEMORY),
+    ),
+    (
+        "recommender:10",
+        "vpa_quality_mem_recommendation_lower_equal_usage_diffs_bytes",
+        family("histogram", "update_mode recommendation_missing is_oom", MEMORY),
+    ),
+    ("recommender:10", "vpa_quality_cpu_recommendations_cores", family("histogram", "update_mode", CPU)),
+    ("recommender:10", "vpa_quality_mem_recommendations_bytes", family("histogram", "update_mode is_oom", MEMORY)),
+    (
+        "recommender:10",
+        "vpa_quality_relative_recommendation_changes",
+        family("histogram", "update_mode resource vpa_size_log2", RELATIVE),
+    ),
+    ("recommender:10", "vpa_resources_get_resources_count", family("counter", "source")),
+]
+
+
+def _registered() -> tuple[RecommenderMetrics, CollectorRegistry]:
+    registry = CollectorRegistry()
+    return RecommenderMetrics.register(registry), registry
+
+
+def _touch(metrics: RecommenderMetrics) -> None:
+    """Give every family a sample."""
+    metrics.vpa_objects.labels("Off", "true", "v1", "true", "false").set(1)
+    metrics.execution_latency.labels("total").observe(1)
+    metrics.metric_server_responses.labels("false", "default-metrics-client").inc()
+    metrics.prometheus_requests.labels("200", "POST").inc()
+    metrics.prometheus_request_duration.labels("200", "POST").observe(1)
+    metrics.resource_reads.labels("Pod.Spec.Containers").inc()
+    quality, one = metrics.quality, np.array([1.0])
+    quality.missing_recommendations.labels("Off", "cpu", "false").inc()
+    bulk: dict[BulkHistogram, tuple[str, ...]] = {
+        quality.relative_diffs: ("Off", "cpu", "false"),
+        quality.cpu_over_usage: ("Off", "true"),
+        quality.cpu_lower_equal_usage: ("Off", "true"),
+        quality.memory_over_usage: ("Off", "true", "false"),
+        quality.memory_lower_equal_usage: ("Off", "true", "false"),
+        quality.cpu_recommendations: ("Off",),
+        quality.memory_recommendations: ("Off", "false"),
+        quality.relative_changes: ("Off", "cpu", "3"),
+    }
+    for histogram, labels in bulk.items():
+        histogram.observe_all(labels, one)
+
+
+@pytest.mark.parametrize(("row", "name", "expected"), FAMILIES)
+def test_families_have_upstreams_names_types_labels_and_buckets(row: str, name: str, expected: Family) -> None:
+    metrics, registry = _registered()
+    _touch(metrics)
+    assert exposed(registry, "vpa_")[name] == expected
+
+
+def test_there_is_no_other_family() -> None:
+    metrics, registry = _registered()
+    _touch(metrics)
+    assert exposed(registry, "").keys() == {name for _, name, _ in FAMILIES}
+
+
+def test_before_the_first_round_the_families_without_labels_are_there() -> None:
+    _, registry = _registered()
+    assert exposed(registry, "").keys() == {
+        "vpa_recommender_aggregate_container_states_count",
+        "vpa_recommender_recommendation_latency_seconds",
+    }
+
+
+def test_a_round_starts_with_zero_objects_in_every_combination() -> None:
+    metrics, registry = _registered()
+    metrics.vpa_objects.labels("Off", "true", "v1", "true", "false").set(3)
+    metrics.start_round()
+    lines = [line for line in exposition(registry).splitlines() if line.startswith("vpa_recommender_vpa_objects")]
+    assert len(lines) == 6 * 2 * 3 * 2 * 2
+    assert all(line.endswith(" 0") for line in lines)
+
+
+def test_two_processes_in_one_interpreter_share_nothing() -> None:
+    first, _ = _registered()
+    _, registry = _registered()
+    first.resource_reads.labels("Pod.Spec.Containers").inc()
+    assert "vpa_resources_get_resources_count" not in exposition(registry)
