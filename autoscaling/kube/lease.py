@@ -123,7 +123,7 @@ class LeaderElection:
         Raises:
             LeadershipLostError: Renewing failed for too long, or someone else holds the Lease.
         """
-        while self._is_leader:
+        while True:
             await self._pacing.sleep(self._settings.retry_seconds)
             left = self._renewed_seconds + self._settings.renew_seconds - self._pacing.monotonic()
             async with self._writing:
