@@ -24,7 +24,7 @@ RELATIVE_BUCKETS = (
 UPDATE_MODES = ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate", "InPlace")
 API_VERSIONS = ("v1beta1", "v1beta2", "v1")
 
-_QUALITY = "vpa_quality"
+_QUALITY, _RECOMMENDER = "vpa_quality", "vpa_recommender"
 _TRUTH = ("false", "true")
 _MODE_RESOURCE_OOM = ("update_mode", "resource", "is_oom")
 
@@ -106,54 +106,37 @@ class RecommenderMetrics:
     @classmethod
     def register(cls, registry: CollectorRegistry) -> RecommenderMetrics:
         """Declare the families in a registry."""
-        name = "vpa_recommender"
+
+        def gauge(name: str, about: str, *labels: str) -> Gauge:
+            return Gauge(f"{_RECOMMENDER}_{name}", about, labels, registry=registry)
+
+        def counter(name: str, about: str, *labels: str) -> BareCounter:
+            return BareCounter(name, about, labels, registry=registry)
+
+        def histogram(name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(f"{_RECOMMENDER}_{name}", about, labels, buckets=buckets, registry=registry)
+
+        object_labels = ("update_mode", "has_recommendation", "api", "matches_pods", "unsupported_config")
+        request, requests = ("code", "method"), f"{_RECOMMENDER}_prometheus_client_api_requests_count"
+        first = "Time from the creation of a VerticalPodAutoscaler to its first recommendation"
+        answers = f"{_RECOMMENDER}_metric_server_responses"
         return cls(
-            vpa_objects=Gauge(
-                f"{name}_vpa_objects_count",
-                "VerticalPodAutoscalers served",
-                ("update_mode", "has_recommendation", "api", "matches_pods", "unsupported_config"),
-                registry=registry,
+            vpa_objects=gauge("vpa_objects_count", "VerticalPodAutoscalers served", *object_labels),
+            recommendation_latency=histogram("recommendation_latency_seconds", first, LATENCY_BUCKETS_SECONDS),
+            execution_latency=histogram(
+                "execution_latency_seconds", "Duration of a round and of its steps", EXECUTION_BUCKETS_SECONDS, "step"
             ),
-            recommendation_latency=Histogram(
-                f"{name}_recommendation_latency_seconds",
-                "Time from the creation of a VerticalPodAutoscaler to its first recommendation",
-                buckets=LATENCY_BUCKETS_SECONDS,
-                registry=registry,
-            ),
-            execution_latency=Histogram(
-                f"{name}_execution_latency_seconds",
-                "Duration of a round and of its steps",
-                ("step",),
-                buckets=EXECUTION_BUCKETS_SECONDS,
-                registry=registry,
-            ),
-            aggregates=Gauge(
-                f"{name}_aggregate_container_states_count", "Container histories in memory", registry=registry
-            ),
-            metric_server_responses=BareCounter(
-                f"{name}_metric_server_responses",
-                "Answers of the metrics API",
-                ("is_error", "client_name"),
-                registry=registry,
-            ),
-            prometheus_requests=BareCounter(
-                f"{name}_prometheus_client_api_requests_count",
-                "Requests to Prometheus",
-                ("code", "method"),
-                registry=registry,
-            ),
-            prometheus_request_duration=Histogram(
-                f"{name}_prometheus_client_api_requests_duration_seconds",
+            aggregates=gauge("aggregate_container_states_count", "Container histories in memory"),
+            metric_server_responses=counter(answers, "Answers of the metrics API", "is_error", "client_name"),
+            prometheus_requests=counter(requests, "Requests to Prometheus", *request),
+            prometheus_request_duration=histogram(
+                "prometheus_client_api_requests_duration_seconds",
                 "Duration of requests to Prometheus",
-                ("code", "method"),
-                buckets=REQUEST_BUCKETS_SECONDS,
-                registry=registry,
+                REQUEST_BUCKETS_SECONDS,
+                *request,
             ),
-            resource_reads=BareCounter(
-                "vpa_resources_get_resources_count",
-                "Where the actual resources of a container were read from",
-                ("source",),
-                registry=registry,
+            resource_reads=counter(
+                "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
             ),
             quality=QualityMetrics.register(registry),
         )
