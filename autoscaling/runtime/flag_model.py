@@ -14,7 +14,6 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
-from typing_extensions import override
 
 from autoscaling.errors import ConfigurationError
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
@@ -100,14 +99,13 @@ class FlagModel(BaseSettings):
     """Words of the command line that belong to no flag."""
 
     @classmethod
-    @override
     def settings_customise_sources(
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 switched off
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 switched off
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 switched off
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Leave out the environment, dotenv files and secret files, which would win over flags unasked."""
         return init_settings, GroupDefaultSource(settings_cls)
