@@ -139,7 +139,7 @@ class KubeClient:
         async for page in self.pages(selection):
             if page.number == 0:
                 found.clear()
-            found.extend(decode(item) for item in page.items)
+            found.extend(decode(bytes(item)) for item in page.items)
         return found
 
     async def create(self, path: str, body: bytes, query: Query = NO_QUERY, patience: Patience | None = None) -> bytes:

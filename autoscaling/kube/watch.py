@@ -271,7 +271,7 @@ class WatchedStore(Generic[T]):
     def _take(self, body: bytes, *, from_watch: bool = False) -> Key:
         """Take in the state of one object, or note that it cannot be read."""
         try:
-            key, resource_version, value = self._decode(body)
+            key, resource_version, value = self._decode(bytes(body))
         except _UNREADABLE as error:
             key, resource_version = self._refuse(body, error)
         else:
