@@ -26,6 +26,9 @@ Integers = NDArray[np.int64]
 VERSION: Final = "v3"
 """Changes with the bucket layout."""
 
+BUCKET_COUNT: Final = 176
+"""Buckets of either resource in this version."""
+
 HEAVIEST: Final = 10000.0
 _LARGEST_WEIGHT: Final = 2**32 - 1
 _CHUNK: Final = 1024
@@ -119,8 +122,8 @@ def _encode_chunk(bank: HistogramBank, rows: Integers) -> list[HistogramCheckpoi
     return result
 
 
-def check_histogram(stored: HistogramCheckpoint | None, bucket_count: int) -> None:
-    """Make sure that a stored histogram can be loaded.
+def check_histogram(stored: HistogramCheckpoint | None) -> HistogramCheckpoint:
+    """Return a stored histogram if it can be loaded.
 
     Raises:
         CheckpointError: It is absent, its total is negative or no number, or a bucket or a weight is out of range.
@@ -130,12 +133,13 @@ def check_histogram(stored: HistogramCheckpoint | None, bucket_count: int) -> No
     if not (stored.total_weight >= 0.0 and math.isfinite(stored.total_weight)):
         raise CheckpointError(f"totalWeight {stored.total_weight} is no weight; delete the checkpoint to start anew")
     for bucket, weight in stored.bucket_weights.items():
-        if not 0 <= bucket < bucket_count:
+        if not 0 <= bucket < BUCKET_COUNT:
             raise CheckpointError(
-                f"bucketWeights has bucket {bucket} of 0 to {bucket_count - 1}; delete the checkpoint to start anew"
+                f"bucketWeights has bucket {bucket} of 0 to {BUCKET_COUNT - 1}; delete the checkpoint to start anew"
             )
         if not 0 <= weight <= _LARGEST_WEIGHT:
             raise CheckpointError(f"bucketWeights[{bucket}] is {weight}; delete the checkpoint to start anew")
+    return stored
 
 
 def decode_histograms(bank: HistogramBank, rows: Integers, stored: Sequence[HistogramCheckpoint]) -> None:

@@ -121,59 +121,18 @@ def log_each(x: Floats) -> Floats:
     return _log_mantissa(mantissa - 1.0, exponent.astype(np.float64) - small)
 
 
-def _root_or_special(x: float, y: float) -> float | None:
-    """Return ``x**y`` where no multiplication is needed, else None."""
-    if y == 0.0 or x == 1.0:
-        return 1.0
-    if y == 1.0:
-        return x
-    if math.isinf(x) or x == 0.0:
-        return math.inf if (x == 0.0) == (y < 0.0) else 0.0
-    if abs(y) == 0.5:
-        return math.sqrt(x) if y > 0 else 1.0 / math.sqrt(x)
-    return None
-
-
 def _checked_exponent(y: float) -> None:
     if not (y.is_integer() or abs(y) == 0.5):
         raise ValueError(f"power with exponent {y!r}: only whole numbers and ±0.5 are exact")
 
 
 def power(x: float, y: float) -> float:
-    """Return ``x**y`` for one base of at least 0 and a whole exponent or ±0.5.
-
-    Raises:
-        ValueError: the exponent is another fraction, or the base is negative or no number.
-    """
-    _checked_exponent(y)
-    if not x >= 0.0:
-        raise ValueError(f"power of {x!r}: pass a base of at least 0")
-    special = _root_or_special(x, y)
-    if special is not None:
-        return special
-    base, base_exponent = math.frexp(x)
-    result, result_exponent = 1.0, 0
-    remaining = abs(int(y))
-    while remaining:
-        if remaining & 1:
-            result *= base
-            result_exponent += base_exponent
-        base *= base
-        base_exponent *= 2
-        if base < 0.5:
-            base += base
-            base_exponent -= 1
-        remaining >>= 1
-    if y < 0.0:
-        result, result_exponent = 1.0 / result, -result_exponent
-    try:
-        return math.ldexp(result, result_exponent)
-    except OverflowError:
-        return math.inf
+    """Return ``x**y`` for one number; see ``power_each``."""
+    return float(power_each(np.array([x]), y)[0])
 
 
 def _power_of_finite(x: Floats, y: int) -> Floats:
-    """Return ``x**y`` of every positive finite element by binary exponentiation."""
+    """Return ``x**y`` of finite elements other than 0 by binary exponentiation on mantissa and exponent."""
     base, base_exponent = np.frexp(x)
     base_exponent = base_exponent.astype(np.int64)
     result = np.ones_like(x)
@@ -200,28 +159,29 @@ def power_each(x: Floats, y: float) -> Floats:
     """Return ``x**y`` of every element for one whole exponent or ±0.5.
 
     Args:
-        x: float64[...], each at least 0, infinity allowed.
+        x: float64[...], infinity allowed; at least 0 where the exponent is ±0.5.
         y: The exponent, a whole number or ±0.5.
 
     Returns:
-        float64[...] of the same shape. Empty in, empty out.
+        float64[...] of the same shape; 0 to a negative power is infinity. Empty in, empty out.
 
     Raises:
-        ValueError: the exponent is another fraction, or a base is negative or no number.
+        ValueError: the exponent is another fraction, or a base is no number or has no such root.
     """
     _checked_exponent(y)
-    if not np.all(x >= 0.0):
-        raise ValueError("power of an array: every base must be at least 0")
+    if np.any(np.isnan(x)) or (abs(y) == 0.5 and np.any(x < 0.0)):
+        raise ValueError(f"power with exponent {y!r}: a base is no number, or negative under a root")
     if y == 0.0:
         return np.ones_like(x)
     if y == 1.0:
         return x.copy()
-    at_zero, at_infinity = (math.inf, 0.0) if y < 0.0 else (0.0, math.inf)
-    plain = (x > 0.0) & np.isfinite(x)
+    plain = (x != 0.0) & np.isfinite(x)
     safe = np.where(plain, x, 1.0)
     if abs(y) == 0.5:
         root = np.sqrt(safe)
         result: Floats = root if y > 0.0 else 1.0 / root
     else:
         result = _power_of_finite(safe, int(y))
-    return np.where(plain, result, np.where(x == 0.0, at_zero, at_infinity))
+    at_zero, at_infinity = (math.inf, 0.0) if y < 0.0 else (0.0, math.inf)
+    signed = np.where((x < 0.0) & (y % 2.0 == 1.0), -at_infinity, at_infinity)
+    return np.where(plain, result, np.where(x == 0.0, at_zero, signed))

@@ -86,6 +86,10 @@ class HistogramBank:
         self.references: Integers = np.zeros(capacity, dtype=np.int64)
         self.has_reference: Flags = np.zeros(capacity, dtype=np.bool_)
 
+    def empty_copy(self, rows: int) -> HistogramBank:
+        """Return a bank of the same buckets and half life with so many empty rows."""
+        return HistogramBank(self.scheme, timedelta(microseconds=self.half_life // 1000), rows)
+
     def reserve(self, rows: int) -> None:
         """Make row numbers below ``rows`` usable, growing by doubling."""
         if rows <= len(self.totals):

@@ -1,0 +1,201 @@
+"""Which samples share a histogram, and the histograms themselves with what is kept beside them.
+
+Samples of all containers of one name in pods that share a key go into one aggregate: a CPU histogram and a histogram of
+memory peaks. Upstream's key is the pod's full set of labels. What makes up the key is a function, so that another one
+can leave out labels that change with every rollout.
+
+Spec: recommender 3.1, 9.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.pod import Pod
+from autoscaling.policy import scaling_mode
+from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode
+from recommender.amounts import truncated
+from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
+from recommender.histogram_bank import HistogramBank, WeightChanges
+from recommender.instants import NEVER, SECOND, nanoseconds
+from recommender.rows import RowPool, doubled, grown
+from recommender.settings import ModelSettings
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+CPU_SAMPLE_WEIGHT: Final = 0.1
+MEMORY_PEAK_WEIGHT: Final = 1.0
+
+UPDATE_MODES: Final = (None, *UpdateMode)
+"""Update mode of each code in ``AggregateTable.update_mode``; code 0 is an unset mode."""
+
+_MODE_CODES: Final = {mode: code for code, mode in enumerate(UPDATE_MODES)}
+
+
+@dataclass(frozen=True, slots=True)
+class SharingKey:
+    """What pods have in common whose containers share histograms.
+
+    Args:
+        text: Tells the key from every other one in its namespace.
+        labels: What selectors are matched against.
+    """
+
+    text: str
+    labels: Mapping[str, str]
+
+
+KeyFunction = Callable[[Pod], SharingKey]
+"""Returns the key of a pod."""
+
+
+def by_all_labels(pod: Pod) -> SharingKey:
+    """Return upstream's key: the pod's full set of labels."""
+    return SharingKey(",".join(f"{name}={pod.labels[name]}" for name in sorted(pod.labels)), pod.labels)
+
+
+class AggregateTable:
+    """All aggregates; row r of every array and of both banks belongs to aggregate r. Owned by one task.
+
+    Attributes:
+        cpu: Histograms of CPU use in cores.
+        memory: Histograms of memory peaks in bytes.
+        rows: Which rows are in use.
+        first_sample: int64[rows], instant of the first CPU sample, ``NEVER`` before.
+        last_sample: int64[rows], instant of the last CPU sample, ``NEVER`` before.
+        sample_count: int64[rows], CPU samples.
+        created: int64[rows], instant of creation.
+        interval: int64[rows], nanoseconds for which a memory peak is kept.
+        interval_count: int64[rows], intervals until the aggregate expires.
+        oom_ratio: float64[rows], factor on memory in use at an OOM kill.
+        oom_bump: int64[rows], bytes that are at least added then.
+        is_under_vpa: bool[rows].
+        is_scaled: bool[rows], whether the policy in force lets the container be scaled.
+        update_mode: int8[rows], place in ``UPDATE_MODES``.
+        last_cpu: int64[rows], last uncapped CPU target in millicores, 0 for none.
+        last_memory: int64[rows], last uncapped memory target in bytes, 0 for none.
+    """
+
+    def __init__(self, settings: ModelSettings, capacity: int = 64) -> None:
+        self.settings = settings
+        self.rows = RowPool()
+        self.cpu = HistogramBank(CPU_BUCKETS, settings.cpu_half_life, capacity)
+        self.memory = HistogramBank(MEMORY_BUCKETS, settings.memory_half_life, capacity)
+        self.first_sample: Integers = np.zeros(capacity, dtype=np.int64)
+        self.last_sample: Integers = np.zeros(capacity, dtype=np.int64)
+        self.sample_count: Integers = np.zeros(capacity, dtype=np.int64)
+        self.created: Integers = np.zeros(capacity, dtype=np.int64)
+        self.interval: Integers = np.zeros(capacity, dtype=np.int64)
+        self.interval_count: Integers = np.zeros(capacity, dtype=np.int64)
+        self.oom_ratio: Floats = np.zeros(capacity)
+        self.oom_bump: Integers = np.zeros(capacity, dtype=np.int64)
+        self.is_under_vpa: Flags = np.zeros(capacity, dtype=np.bool_)
+        self.is_scaled: Flags = np.zeros(capacity, dtype=np.bool_)
+        self.update_mode: NDArray[np.int8] = np.zeros(capacity, dtype=np.int8)
+        self.last_cpu: Integers = np.zeros(capacity, dtype=np.int64)
+        self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
+
+    def create(self, now: int) -> int:
+        """Return the row of a new, empty aggregate.
+
+        Args:
+            now: Instant of creation.
+        """
+        row = self.rows.take()
+        if row >= len(self.created):
+            self._grow(row + 1)
+        self.first_sample[row] = self.last_sample[row] = NEVER
+        self.sample_count[row] = 0
+        self.created[row] = now
+        self.interval[row] = nanoseconds(self.settings.memory_interval)
+        self.interval_count[row] = self.settings.memory_interval_count
+        self.oom_ratio[row] = self.settings.oom_bump_up_ratio
+        self.oom_bump[row] = truncated(np.float64(self.settings.oom_min_bump_up_bytes).reshape(1))[0]
+        self.detach(row)
+        return row
+
+    def _grow(self, needed: int) -> None:
+        capacity = doubled(len(self.created), needed)
+        self.cpu.reserve(capacity)
+        self.memory.reserve(capacity)
+        self.first_sample = grown(self.first_sample, capacity, 0)
+        self.last_sample = grown(self.last_sample, capacity, 0)
+        self.sample_count = grown(self.sample_count, capacity, 0)
+        self.created = grown(self.created, capacity, 0)
+        self.interval = grown(self.interval, capacity, 0)
+        self.interval_count = grown(self.interval_count, capacity, 0)
+        self.oom_ratio = grown(self.oom_ratio, capacity, 0)
+        self.oom_bump = grown(self.oom_bump, capacity, 0)
+        self.is_under_vpa = grown(self.is_under_vpa, capacity, 0)
+        self.is_scaled = grown(self.is_scaled, capacity, 0)
+        self.update_mode = grown(self.update_mode, capacity, 0)
+        self.last_cpu = grown(self.last_cpu, capacity, 0)
+        self.last_memory = grown(self.last_memory, capacity, 0)
+
+    def release(self, row: int) -> None:
+        """Forget an aggregate."""
+        rows = np.array([row], dtype=np.int64)
+        self.cpu.clear(rows)
+        self.memory.clear(rows)
+        self.rows.release(row)
+
+    def detach(self, row: int) -> None:
+        """Mark an aggregate as no VPA's; overridden intervals and OOM values stay (recommender 3.2)."""
+        self.is_under_vpa[row] = self.is_scaled[row] = False
+        self.update_mode[row] = 0
+        self.last_cpu[row] = self.last_memory[row] = 0
+
+    def apply_mode(self, row: int, mode: UpdateMode | None) -> None:
+        """Note the update mode of the VPA that an aggregate belongs to."""
+        self.update_mode[row] = _MODE_CODES[mode]
+
+    def apply_policy(self, row: int, policy: ContainerPolicy | None) -> None:
+        """Note what a container policy says; a value that it does not name stays as it is (recommender 9.2)."""
+        self.is_scaled[row] = scaling_mode(policy) is not ScalingMode.OFF
+        if policy is None or not self.settings.per_vpa_config:
+            return
+        if policy.oom_bump_up_ratio is not None:
+            self.oom_ratio[row] = policy.oom_bump_up_ratio.milli_value() / 1000.0
+        if policy.oom_min_bump_up is not None:
+            bump = np.array([policy.oom_min_bump_up.milli_value() / 1000.0])
+            self.oom_bump[row] = truncated(bump)[0]
+        if policy.memory_aggregation_interval_seconds is not None:
+            self.interval[row] = policy.memory_aggregation_interval_seconds * SECOND
+        if policy.memory_aggregation_interval_count is not None:
+            self.interval_count[row] = policy.memory_aggregation_interval_count
+
+    def add_cpu(self, rows: Integers, millicores: Integers, instants: Integers) -> None:
+        """Add CPU samples, in this order.
+
+        Args:
+            rows: int64[n], aggregate of each sample.
+            millicores: int64[n].
+            instants: int64[n], nanoseconds since the epoch.
+        """
+        weights = np.full(len(rows), CPU_SAMPLE_WEIGHT)
+        self.cpu.apply(WeightChanges(rows, CPU_BUCKETS.bucket_of_amounts(millicores), weights, instants))
+        fresh = rows[self.first_sample[rows] == NEVER]
+        self.first_sample[fresh] = np.iinfo(np.int64).max
+        np.minimum.at(self.first_sample, rows, instants)
+        np.maximum.at(self.last_sample, rows, instants)
+        np.add.at(self.sample_count, rows, 1)
+
+    def change_peaks(self, rows: Integers, peaks: Integers, instants: Integers, taken: Flags) -> None:
+        """Add and take memory peaks, in this order.
+
+        Args:
+            rows: int64[n], aggregate of each peak.
+            peaks: int64[n], bytes.
+            instants: int64[n], end of the window of each peak.
+            taken: bool[n], whether the peak is taken away.
+        """
+        weights = np.full(len(rows), MEMORY_PEAK_WEIGHT)
+        buckets = MEMORY_BUCKETS.bucket_of_amounts(peaks)
+        self.memory.apply(WeightChanges(rows, buckets, weights, instants, taken))

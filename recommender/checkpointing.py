@@ -1,0 +1,180 @@
+"""History of VPAs to checkpoints and back: what is due, what is written, what is loaded.
+
+Spec: recommender 6.3, 6.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.errors import CheckpointError
+from autoscaling.objectref import ObjectRef
+from recommender.buckets import MEMORY_BUCKETS
+from recommender.checkpoint import (
+    VERSION,
+    ContainerCheckpoint,
+    HistogramCheckpoint,
+    check_histogram,
+    decode_histograms,
+    encode_histograms,
+)
+from recommender.cluster_model import ClusterModel
+from recommender.grouping import Groups, merge_members, merged_samples
+from recommender.histogram_bank import WeightChanges
+from recommender.instants import instant, moment
+from recommender.label_sets import TrackedVpa
+from recommender.status import FETCHING_HISTORY, is_active
+
+Integers = NDArray[np.int64]
+
+_CHUNK = 1024
+
+
+def checkpoint_order(model: ClusterModel) -> list[TrackedVpa]:
+    """Return the VPAs to be written, the one written longest ago first; those still fetching history are left out."""
+    vpas = (tracked for tracked in model.vpas.values() if not is_active(tracked.vpa, FETCHING_HISTORY))
+    return sorted(vpas, key=lambda tracked: tracked.checkpoint_written)
+
+
+def checkpoints_of(
+    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime
+) -> list[tuple[ContainerCheckpoint, ...]]:
+    """Return the checkpoints of each VPA, containers that are switched off included.
+
+    The peak of a memory window that still runs is left out, or it would count twice once the window has ended. To
+    find these peaks costs one look at all containers for every thousand VPAs, so ask for many at once.
+
+    Args:
+        model: Reference times of aggregates may move on.
+        vpas: The VPAs.
+        now: Time of writing.
+    """
+    result: list[tuple[ContainerCheckpoint, ...]] = []
+    for begin in range(0, len(vpas), _CHUNK):
+        result += _checkpoints_of_chunk(model, vpas[begin : begin + _CHUNK], now)
+    return result
+
+
+def _checkpoints_of_chunk(
+    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime
+) -> list[tuple[ContainerCheckpoint, ...]]:
+    groups, aggregates = Groups.of(vpas), model.aggregates
+    everyone = np.arange(len(groups))
+    cpu = merge_members(aggregates.cpu, groups.members, groups.starts, groups.sizes)
+    memory = merge_members(aggregates.memory, groups.members, groups.starts, groups.sizes)
+    memory.apply(_running_peaks(model, groups, instant(now)))
+    columns = zip(
+        groups.names,
+        encode_histograms(cpu, everyone),
+        encode_histograms(memory, everyone),
+        *(column.tolist() for column in merged_samples(aggregates, groups)),
+        strict=True,
+    )
+    owners = np.repeat(np.arange(len(vpas)), np.diff(groups.bounds)).tolist()
+    stored = [
+        ContainerCheckpoint(
+            vpas[owner].vpa.namespace,
+            vpas[owner].vpa.name,
+            name,
+            cpu_histogram,
+            memory_histogram,
+            moment(first),
+            moment(last),
+            count,
+            now,
+        )
+        for owner, (name, cpu_histogram, memory_histogram, first, last, count) in zip(owners, columns, strict=True)
+    ]
+    return [tuple(stored[begin:end]) for begin, end in pairwise(groups.bounds.tolist())]
+
+
+def _running_peaks(model: ClusterModel, groups: Groups, now: int) -> WeightChanges:
+    """Return what takes the peaks of running windows out of merged groups."""
+    containers = model.containers
+    running = np.flatnonzero(containers.window_end > now)
+    aggregates = model.keyed_aggregates(running)
+    order = np.argsort(groups.members, kind="stable")
+    members = groups.members[order]
+    begin = np.searchsorted(members, aggregates, side="left")
+    end = np.searchsorted(members, aggregates, side="right")
+    # An aggregate that two VPAs use is a member of two groups; most are members of none of these.
+    copies = np.repeat(running, end - begin)
+    place = np.arange(len(copies)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    group_of_member = np.repeat(np.arange(len(groups)), groups.sizes)[order]
+    rows = group_of_member[np.repeat(begin, end - begin) + place]
+    peaks = np.maximum(containers.memory_peak[copies], containers.oom_peak[copies])
+    return WeightChanges(
+        rows,
+        MEMORY_BUCKETS.bucket_of_amounts(peaks),
+        np.ones(len(rows)),
+        containers.window_end[copies],
+        np.ones(len(rows), dtype=np.bool_),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailure:
+    """A checkpoint that was left out.
+
+    Args:
+        checkpoint: The object.
+        error: Why it cannot be loaded.
+    """
+
+    checkpoint: ObjectRef
+    error: CheckpointError
+
+
+def load_checkpoints(
+    model: ClusterModel, stored: Iterable[ContainerCheckpoint], now: datetime
+) -> tuple[LoadFailure, ...]:
+    """Load checkpoints as initial history of their VPAs.
+
+    Args:
+        model: Its VPAs take the history.
+        stored: The checkpoints; of two of one container the later counts.
+        now: Creation time of the loaded aggregates.
+
+    Returns:
+        What could not be loaded; the others are loaded all the same.
+    """
+    failures: list[LoadFailure] = []
+    loaded: dict[int, tuple[HistogramCheckpoint, HistogramCheckpoint]] = {}
+    for checkpoint in stored:
+        try:
+            tracked, cpu, memory = _checked(model, checkpoint)
+        except CheckpointError as error:
+            failures.append(LoadFailure(checkpoint.ref, error))
+            continue
+        loaded.pop(tracked.initial.get(checkpoint.container_name, -1), None)
+        row = model.set_initial(tracked, checkpoint.container_name, now)
+        loaded[row] = (cpu, memory)
+        model.aggregates.first_sample[row] = instant(checkpoint.first_sample)
+        model.aggregates.last_sample[row] = instant(checkpoint.last_sample)
+        model.aggregates.sample_count[row] = checkpoint.sample_count
+    rows = np.array(list(loaded), dtype=np.int64)
+    decode_histograms(model.aggregates.cpu, rows, [cpu for cpu, _ in loaded.values()])
+    decode_histograms(model.aggregates.memory, rows, [memory for _, memory in loaded.values()])
+    return tuple(failures)
+
+
+def _checked(
+    model: ClusterModel, checkpoint: ContainerCheckpoint
+) -> tuple[TrackedVpa, HistogramCheckpoint, HistogramCheckpoint]:
+    """Return the VPA and the histograms of a checkpoint.
+
+    Raises:
+        CheckpointError: Its VPA is unknown, its version is another one, or a histogram cannot be loaded.
+    """
+    tracked = model.vpas.get((checkpoint.namespace, checkpoint.vpa_name))
+    if tracked is None:
+        raise CheckpointError(f"no VPA {checkpoint.vpa_name!r} is served in its namespace; delete it if that is gone")
+    if checkpoint.version != VERSION:
+        raise CheckpointError(f"version {checkpoint.version!r} is not {VERSION!r}; delete it to start anew")
+    return tracked, check_histogram(checkpoint.cpu), check_histogram(checkpoint.memory)

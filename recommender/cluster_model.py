@@ -1,0 +1,369 @@
+"""Pods, VPAs and aggregates of the cluster, and what goes where.
+
+Spec: recommender 3, 6.2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.matching import Selector
+from autoscaling.pod import Container, Pod, PodPhase
+from autoscaling.policy import container_policy
+from autoscaling.resources import MEMORY
+from autoscaling.vpa import UpdateMode, Vpa
+from recommender.aggregation import AggregateTable, KeyFunction, SharingKey, by_all_labels
+from recommender.container_table import NO_AGGREGATE, ContainerTable
+from recommender.grouping import Groups
+from recommender.instants import NEVER, instant
+from recommender.label_sets import LabelSet, Matching, TrackedVpa
+from recommender.memory_peaks import accepted_memory, take_memory
+from recommender.oom import OomOutcome, OomRecord, take_ooms
+from recommender.samples import SampleColumns, UsageColumns, accepted_cpu, take_cpu
+from recommender.settings import ModelSettings
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+NamespacedName = tuple[str, str]
+"""Namespace and name."""
+
+INACTIVE: frozenset[PodPhase] = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
+"""Phases in which a pod uses nothing any more."""
+
+
+@dataclass(slots=True, eq=False)
+class PodState:
+    """What the model knows of a pod.
+
+    Attributes:
+        label_set: Its labels, with what shares them.
+        phase: As last observed.
+        names: Containers ever seen in it.
+        rows: Their rows in the container table, in the same order.
+        init_names: Names of its init containers.
+    """
+
+    label_set: LabelSet
+    phase: PodPhase
+    names: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+    init_names: tuple[str, ...] = ()
+
+    def row_of(self, container: str) -> int | None:
+        """Return the row of a container, None where there is none of this name."""
+        return self.rows[self.names.index(container)] if container in self.names else None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageOutcome:
+    """Which samples of a fetch were taken in.
+
+    Args:
+        cpu: bool[n].
+        memory: bool[n].
+    """
+
+    cpu: Flags
+    memory: Flags
+
+
+class ClusterModel:
+    """All pods, VPAs and aggregates; mutable and owned by one task.
+
+    Attributes:
+        settings: How samples become histograms.
+        aggregates: The histograms.
+        containers: State of all containers.
+        matching: Label sets, and which VPAs select them.
+        pods: By namespace and name.
+        vpas: By namespace and name.
+        orphans: Row of each collected aggregate that containers still hold, and by how many.
+        containers_version: Changes when a container's row may have changed hands.
+        links_version: Changes when a VPA's aggregates or policies may have changed.
+        collected_at: Instant of the last collection of aggregates, ``NEVER`` before.
+    """
+
+    def __init__(self, settings: ModelSettings | None = None, key_of: KeyFunction = by_all_labels) -> None:
+        self.settings = settings or ModelSettings()
+        self.aggregates = AggregateTable(self.settings)
+        self.containers = ContainerTable()
+        self.matching = Matching()
+        self.pods: dict[NamespacedName, PodState] = {}
+        self.vpas: dict[NamespacedName, TrackedVpa] = {}
+        self.orphans: dict[int, int] = {}
+        self.containers_version = 0
+        self.links_version = 0
+        self.collected_at = NEVER
+        self._key_of = key_of
+        self._places: list[tuple[PodState, str] | None] = []
+        self._groups = Groups.of(())
+        self._groups_version = 0
+
+    def observe_pod(self, pod: Pod, now: datetime) -> bool:
+        """Add a pod or bring it up to date; containers that have left its spec stay.
+
+        Args:
+            pod: The pod as seen.
+            now: Creation time of aggregates that it is the first to need.
+
+        Returns:
+            Whether the pod is tracked; the memory saver leaves out what no VPA selects.
+        """
+        key = self._key_of(pod)
+        if self.settings.memory_saver and not self.matching.is_selected(pod.namespace, key):
+            return False
+        state = self.pods.get((pod.namespace, pod.name))
+        if state is None:
+            state = PodState(self._enter(pod.namespace, key), pod.phase)
+            self.pods[pod.namespace, pod.name] = state
+        elif state.label_set.key.text != key.text:
+            self._relabel(state, self._enter(pod.namespace, key), instant(now))
+        state.phase = pod.phase
+        state.init_names = tuple(sys.intern(c.name) for c in pod.init_containers)
+        for container in pod.containers:
+            self._observe_container(state, pod, container, instant(now))
+        return True
+
+    def _enter(self, namespace: str, key: SharingKey) -> LabelSet:
+        """Count one more pod in a label set."""
+        label_set = self.matching.find(namespace, key)
+        label_set.pods += 1
+        return label_set
+
+    def _leave(self, label_set: LabelSet) -> None:
+        """Count one pod less in a label set."""
+        label_set.pods -= 1
+        self.matching.drop_if_unused(label_set)
+
+    def _relabel(self, state: PodState, label_set: LabelSet, now: int) -> None:
+        """Point a pod's containers at the aggregates of its new labels; the old aggregates stay."""
+        old, state.label_set = state.label_set, label_set
+        for name, row in zip(state.names, state.rows, strict=True):
+            self._let_go(row)
+            self.containers.aggregate[row] = self._aggregate(label_set, name, now)
+            self.containers.is_held[row] = True
+        self._leave(old)
+
+    def _observe_container(self, state: PodState, pod: Pod, container: Container, now: int) -> None:
+        row = state.row_of(container.name)
+        if row is None:
+            name = sys.intern(container.name)
+            row = self.containers.create(self._aggregate(state.label_set, name, now))
+            state.names, state.rows = (*state.names, name), (*state.rows, row)
+            self._places.extend([None] * (row + 1 - len(self._places)))
+            self._places[row] = (state, name)
+        request = pod.actual_resources(container).request(MEMORY)
+        self.containers.memory_request[row] = request.value()
+
+    def forget_pod(self, namespace: str, name: str) -> None:
+        """Remove a pod; its aggregates stay."""
+        state = self.pods.pop((namespace, name), None)
+        if state is None:
+            return
+        for row in state.rows:
+            self._let_go(row)
+            self.containers.release(row)
+            self._places[row] = None
+        self.containers_version += 1
+        self._leave(state.label_set)
+
+    def _let_go(self, row: int) -> None:
+        """Release a collected aggregate that a container was the last to hold."""
+        aggregate = int(self.containers.aggregate[row])
+        if aggregate in self.orphans:
+            self.orphans[aggregate] -= 1
+            if not self.orphans[aggregate]:
+                del self.orphans[aggregate]
+                self.aggregates.release(aggregate)
+
+    def _aggregate(self, label_set: LabelSet, container: str, now: int) -> int:
+        """Return the row of the aggregate of containers of one name, made and linked if it is new."""
+        row = label_set.aggregates.get(container)
+        if row is None:
+            row = label_set.aggregates[container] = self.aggregates.create(now)
+            for tracked in label_set.vpas:
+                self._link(tracked, container, row)
+        return row
+
+    def _link(self, tracked: TrackedVpa, container: str, row: int) -> None:
+        """Make an aggregate one of a VPA's; of several VPAs the last one's policy counts."""
+        tracked.linked.setdefault(container, []).append(row)
+        self.aggregates.is_under_vpa[row] = True
+        self.aggregates.apply_mode(row, _stated_mode(tracked.vpa))
+        self.aggregates.apply_policy(row, container_policy(tracked.vpa, container))
+        self.links_version += 1
+
+    def observe_vpa(self, vpa: Vpa, selector: Selector, api_version: str = "v1") -> TrackedVpa:
+        """Add a VPA or bring it up to date; one whose selector reads otherwise starts anew, without its history.
+
+        Args:
+            vpa: The object as seen. Its mode and policy reach the aggregates when it is another instance than before.
+            selector: Of the pods of its target; ``NOTHING`` where the target cannot be used.
+            api_version: Version the object was read in.
+        """
+        tracked = self.vpas.get((vpa.namespace, vpa.name))
+        if tracked is not None and selector is not tracked.selector and str(selector) != str(tracked.selector):
+            self.forget_vpa(vpa.namespace, vpa.name)
+            tracked = None
+        if tracked is None:
+            tracked = self.vpas[vpa.namespace, vpa.name] = TrackedVpa(vpa, selector, api_version)
+            self.matching.add_vpa(tracked)
+            for label_set in tracked.label_sets:
+                for container, row in label_set.aggregates.items():
+                    self._link(tracked, container, row)
+            self.links_version += 1
+        self._update_vpa(tracked, vpa)
+        return tracked
+
+    def _update_vpa(self, tracked: TrackedVpa, vpa: Vpa) -> None:
+        old, tracked.vpa = tracked.vpa, vpa
+        is_changed = vpa is not old and not _is_same_spec(vpa, old)
+        if is_changed:
+            self.links_version += 1
+        if not (is_changed or tracked.is_shared):
+            return
+        # An absent updatePolicy is applied in every loop; an unchanged mode of None never (recommender 3.2).
+        modes = _stated_mode(vpa), _stated_mode(old)
+        if vpa.update_policy is None or (vpa is not old and modes != (None, None)):
+            for row in _linked_rows(tracked):
+                self.aggregates.apply_mode(row, modes[0])
+        if vpa is not old and (vpa.container_policies is not None or old.container_policies is not None):
+            for container, rows in tracked.linked.items():
+                policy = container_policy(vpa, container)
+                for row in rows:
+                    self.aggregates.apply_policy(row, policy)
+
+    def forget_vpa(self, namespace: str, name: str) -> None:
+        """Remove a VPA with the history loaded for it; its aggregates stay, as no VPA's."""
+        tracked = self.vpas.pop((namespace, name), None)
+        if tracked is None:
+            return
+        for row in _linked_rows(tracked):
+            self.aggregates.detach(row)
+        for row in tracked.initial.values():
+            self.aggregates.release(row)
+        self.matching.remove_vpa(tracked)
+        self.links_version += 1
+
+    def set_initial(self, tracked: TrackedVpa, container: str, now: datetime) -> int:
+        """Return the row of a new, empty aggregate that history of a VPA's container is loaded into."""
+        old = tracked.initial.get(container)
+        if old is not None:
+            self.aggregates.release(old)
+        row = tracked.initial[sys.intern(container)] = self.aggregates.create(instant(now))
+        self.links_version += 1
+        return row
+
+    def groups(self) -> Groups:
+        """Return the groups of all VPAs; the same object until a link or a policy changes."""
+        if self._groups_version != self.links_version:
+            self._groups = Groups.of(tuple(self.vpas.values()))
+            self._groups_version = self.links_version
+        return self._groups
+
+    def row_of(self, namespace: str, pod: str, container: str) -> int | None:
+        """Return the row of a container, None where the pod or the container is not known."""
+        state = self.pods.get((namespace, pod))
+        return None if state is None else state.row_of(container)
+
+    def keyed_aggregates(self, containers: Integers) -> Integers:
+        """Return the aggregates that new containers of the same pods and names would get.
+
+        They are other than those in use where an aggregate was collected and has come back since, or is still held.
+
+        Args:
+            containers: int64[n], container rows.
+
+        Returns:
+            int64[n], aggregate rows, or ``NO_AGGREGATE``.
+        """
+        rows = self.containers.aggregate[containers]
+        collected = (rows == NO_AGGREGATE) | np.isin(rows, list(self.orphans))
+        for position in np.flatnonzero(collected).tolist():
+            place = self._places[containers[position]]
+            known = place[0].label_set.aggregates if place else {}
+            rows[position] = known.get(place[1], NO_AGGREGATE) if place else NO_AGGREGATE
+        return rows
+
+    def is_init_container(self, namespace: str, pod: str, container: str) -> bool:
+        """Say whether a known pod has an init container of this name; its samples are left out."""
+        state = self.pods.get((namespace, pod))
+        return state is not None and container in state.init_names
+
+    def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
+        """Take in one fetch: of each container a CPU and a memory sample."""
+        cpu = self.take_cpu(usage.cpu_samples(), now)
+        return UsageOutcome(cpu, self.take_memory(usage.memory_samples(), now))
+
+    def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
+        """Take in CPU samples, in this order.
+
+        Returns:
+            bool[n], which were taken in; the others are negative or not newer than the container's last.
+        """
+        accepted = accepted_cpu(self.containers, samples)
+        counted = samples if accepted.all() else samples.select(accepted)
+        self._restore_aggregates(counted.containers, now)
+        take_cpu(self.containers, self.aggregates, counted)
+        return accepted
+
+    def take_memory(self, samples: SampleColumns, now: datetime) -> Flags:
+        """Take in samples of memory use, in this order.
+
+        Returns:
+            bool[n], which were taken in; the others are negative or older than the container's last.
+        """
+        self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
+        return take_memory(self.containers, self.aggregates, samples)
+
+    def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> tuple[OomOutcome, ...]:
+        """Take in OOM kills, in this order, and say what became of each."""
+        outcomes = [self._unknown(record) for record in records]
+        known = [place for place, outcome in enumerate(outcomes) if outcome is None]
+        rows = [self.row_of(r.namespace, r.pod, r.container) for r in (records[place] for place in known)]
+        kills = SampleColumns(
+            np.array(rows, dtype=np.int64),
+            np.array([instant(records[place].at) for place in known], dtype=np.int64),
+            np.array([records[place].memory_bytes for place in known], dtype=np.int64),
+        )
+        self._restore_aggregates(kills.containers, now)
+        for place, recorded in zip(known, take_ooms(self.containers, self.aggregates, kills), strict=True):
+            outcomes[place] = OomOutcome.RECORDED if recorded else OomOutcome.TOO_OLD
+        return tuple(outcome for outcome in outcomes if outcome is not None)
+
+    def _unknown(self, record: OomRecord) -> OomOutcome | None:
+        """Return why a record has no container to go to, None where it has one."""
+        state = self.pods.get((record.namespace, record.pod))
+        if state is None:
+            return OomOutcome.UNKNOWN_POD
+        return None if record.container in state.names else OomOutcome.UNKNOWN_CONTAINER
+
+    def _restore_aggregates(self, containers: Integers, now: datetime) -> None:
+        """Make new aggregates for containers whose own was collected."""
+        bare = self.containers.aggregate[containers] == NO_AGGREGATE
+        for row in containers[bare].tolist() if bare.any() else ():
+            place = self._places[row]
+            if place is not None:
+                state, name = place
+                self.containers.aggregate[row] = self._aggregate(state.label_set, name, instant(now))
+
+
+def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:
+    """Say whether two states of an object have the same spec: a change of it always counts its generation up."""
+    return vpa.generation != 0 and (vpa.generation, vpa.uid) == (old.generation, old.uid)
+
+
+def _stated_mode(vpa: Vpa) -> UpdateMode | None:
+    """Return the update mode as stated, None where nothing is."""
+    return vpa.update_policy.mode if vpa.update_policy else None
+
+
+def _linked_rows(tracked: TrackedVpa) -> list[int]:
+    return [row for rows in tracked.linked.values() for row in rows]

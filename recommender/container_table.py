@@ -1,0 +1,79 @@
+"""What is remembered of each container of each pod, as arrays.
+
+Spec: recommender 2.1, 2.2.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.instants import NEVER
+from recommender.rows import RowPool, doubled, grown
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+NO_AGGREGATE: Final = -1
+"""Stands for the aggregate of a container whose aggregate was collected: the next sample makes a new one."""
+
+
+class ContainerTable:
+    """State of all containers; row r of every array belongs to container r. Owned by one task.
+
+    Attributes:
+        rows: Which rows are in use.
+        aggregate: int64[rows], row of the aggregate that takes the samples, or ``NO_AGGREGATE``.
+        last_cpu: int64[rows], instant of the last CPU sample taken in, ``NEVER`` before.
+        last_memory: int64[rows], instant of the last memory sample taken in, ``NEVER`` before.
+        window_end: int64[rows], end of the running memory window, ``NEVER`` before the first sample.
+        memory_peak: int64[rows], bytes, largest use in the window.
+        oom_peak: int64[rows], bytes, largest need that an OOM kill showed in the window.
+        memory_request: int64[rows], bytes.
+        is_held: bool[rows], whether the aggregate is kept although it was collected (recommender 13, item 13).
+    """
+
+    def __init__(self, capacity: int = 64) -> None:
+        self.rows = RowPool()
+        self.aggregate: Integers = np.full(capacity, NO_AGGREGATE, dtype=np.int64)
+        self.last_cpu: Integers = np.zeros(capacity, dtype=np.int64)
+        self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
+        self.window_end: Integers = np.zeros(capacity, dtype=np.int64)
+        self.memory_peak: Integers = np.zeros(capacity, dtype=np.int64)
+        self.oom_peak: Integers = np.zeros(capacity, dtype=np.int64)
+        self.memory_request: Integers = np.zeros(capacity, dtype=np.int64)
+        self.is_held: Flags = np.zeros(capacity, dtype=np.bool_)
+
+    def create(self, aggregate: int) -> int:
+        """Return the row of a container that has seen nothing yet.
+
+        Args:
+            aggregate: Row of the aggregate that takes its samples.
+        """
+        row = self.rows.take()
+        if row >= len(self.aggregate):
+            self._grow(row + 1)
+        self.aggregate[row] = aggregate
+        self.last_cpu[row] = self.last_memory[row] = self.window_end[row] = NEVER
+        self.memory_peak[row] = self.oom_peak[row] = self.memory_request[row] = 0
+        self.is_held[row] = False
+        return row
+
+    def release(self, row: int) -> None:
+        """Forget a container."""
+        self.aggregate[row] = NO_AGGREGATE
+        self.window_end[row] = NEVER
+        self.rows.release(row)
+
+    def _grow(self, needed: int) -> None:
+        capacity = doubled(len(self.aggregate), needed)
+        self.aggregate = grown(self.aggregate, capacity, NO_AGGREGATE)
+        self.last_cpu = grown(self.last_cpu, capacity, 0)
+        self.last_memory = grown(self.last_memory, capacity, 0)
+        self.window_end = grown(self.window_end, capacity, 0)
+        self.memory_peak = grown(self.memory_peak, capacity, 0)
+        self.oom_peak = grown(self.oom_peak, capacity, 0)
+        self.memory_request = grown(self.memory_request, capacity, 0)
+        self.is_held = grown(self.is_held, capacity, 0)

@@ -1,0 +1,144 @@
+"""Memory use to one peak per container and interval.
+
+A container's first sample opens a window of one interval; later windows follow on without a gap in their grid. The
+largest sample of a window stands in the histogram, dated at the window's end; a larger one takes its place.
+
+Spec: recommender 2.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.aggregation import AggregateTable
+from recommender.container_table import ContainerTable
+from recommender.instants import NEVER
+from recommender.samples import SampleColumns, turns
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class PeakChanges:
+    """What one turn asks of the histograms.
+
+    Args:
+        order: int64[n], sorts the changes of all turns of a batch.
+        rows: int64[n], aggregates.
+        peaks: int64[n], bytes.
+        instants: int64[n], ends of the windows.
+        taken: bool[n], whether the peak is taken away.
+    """
+
+    order: Integers
+    rows: Integers
+    peaks: Integers
+    instants: Integers
+    taken: Flags
+
+
+def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags:
+    """Say which usage samples may count: not negative, and none older than the container's last one.
+
+    Within a batch that holds a container more than once, ``take_memory`` looks again.
+
+    Returns:
+        bool[n].
+    """
+    return (samples.amounts >= 0) & (samples.instants >= containers.last_memory[samples.containers])
+
+
+def take_memory(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Flags:
+    """Take in samples of memory use, in this order.
+
+    Args:
+        containers: Their windows and peaks move on.
+        aggregates: Takes the peaks; every container whose sample counts must have its aggregate.
+        samples: Bytes in use.
+
+    Returns:
+        bool[n], which samples were taken in.
+    """
+    split = turns(samples.containers, len(containers.aggregate))
+    accepted = np.zeros(len(samples), dtype=np.bool_)
+    changes: list[PeakChanges] = []
+    for positions in [np.arange(len(samples))] if split is None else split:
+        turn = samples if split is None else samples.select(positions)
+        counts = accepted_memory(containers, turn)
+        accepted[positions] = counts
+        counted = turn if counts.all() else turn.select(counts)
+        changes.append(move_windows(containers, aggregates, counted, positions[counts]))
+    apply_in_order(aggregates, changes)
+    return accepted
+
+
+def move_windows(
+    containers: ContainerTable,
+    aggregates: AggregateTable,
+    turn: SampleColumns,
+    positions: Integers,
+    *,
+    is_oom: bool = False,
+) -> PeakChanges:
+    """Move the windows and peaks of containers of which each occurs once.
+
+    Args:
+        containers: Changed.
+        aggregates: Tells each container's interval.
+        turn: Samples that count.
+        positions: int64[n], place of each sample in the batch.
+        is_oom: Whether the samples show the need of killed containers, not use.
+
+    Returns:
+        What is left to be brought to the histograms.
+    """
+    rows, instants = turn.containers, turn.instants
+    containers.last_memory[rows] = instants
+    window = containers.window_end[rows]
+    window = np.where(window == NEVER, instants, window)
+    old_peak = np.maximum(containers.memory_peak[rows], containers.oom_peak[rows])
+    opens = instants >= window
+    replaces = ~opens & (old_peak != 0) & (turn.amounts > old_peak)
+    if opens.any():
+        window[opens] = _open_windows(containers, aggregates, turn.select(opens), window[opens])
+    counts = opens | replaces
+    peaks = containers.oom_peak if is_oom else containers.memory_peak
+    peaks[rows[counts]] = turn.amounts[counts]
+    aggregate = containers.aggregate[rows]
+    return PeakChanges(
+        np.concatenate((positions[replaces] * 2, positions[counts] * 2 + 1)),
+        np.concatenate((aggregate[replaces], aggregate[counts])),
+        np.concatenate((old_peak[replaces], turn.amounts[counts])),
+        np.concatenate((window[replaces], window[counts])),
+        np.arange(replaces.sum() + counts.sum()) < replaces.sum(),
+    )
+
+
+def _open_windows(
+    containers: ContainerTable, aggregates: AggregateTable, turn: SampleColumns, window: Integers
+) -> Integers:
+    """Start the window that each sample falls into and return its end."""
+    rows = turn.containers
+    interval = aggregates.interval[containers.aggregate[rows]]
+    end = window + (turn.instants - window) // interval * interval + interval
+    containers.window_end[rows] = end
+    containers.memory_peak[rows] = 0
+    containers.oom_peak[rows] = 0
+    return end
+
+
+def apply_in_order(aggregates: AggregateTable, changes: list[PeakChanges]) -> None:
+    """Bring the changes of all turns to the histograms, in the order of their samples."""
+    if not any(len(c.rows) for c in changes):
+        return
+    order = np.argsort(np.concatenate([c.order for c in changes]), kind="stable")
+    aggregates.change_peaks(
+        np.concatenate([c.rows for c in changes])[order],
+        np.concatenate([c.peaks for c in changes])[order],
+        np.concatenate([c.instants for c in changes])[order],
+        np.concatenate([c.taken for c in changes])[order],
+    )

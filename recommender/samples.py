@@ -1,0 +1,125 @@
+"""One fetch as columns, and how CPU samples are taken in.
+
+Spec: recommender 2.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.aggregation import AggregateTable
+from recommender.container_table import ContainerTable
+from recommender.instants import NEVER
+from recommender.rows import ranks
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleColumns:
+    """Samples of one resource, in the order in which they are taken in.
+
+    Args:
+        containers: int64[n], container row of each sample; a container may occur more than once.
+        instants: int64[n], nanoseconds since the epoch.
+        amounts: int64[n], millicores or bytes.
+    """
+
+    containers: Integers
+    instants: Integers
+    amounts: Integers
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.containers)
+
+    def select(self, chosen: Flags | Integers) -> SampleColumns:
+        """Return the chosen samples, in order."""
+        return SampleColumns(self.containers[chosen], self.instants[chosen], self.amounts[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class UsageColumns:
+    """One fetch: a CPU and a memory sample of each container.
+
+    Args:
+        containers: int64[n], container row.
+        instants: int64[n], nanoseconds since the epoch.
+        cpu: int64[n], millicores.
+        memory: int64[n], bytes.
+    """
+
+    containers: Integers
+    instants: Integers
+    cpu: Integers
+    memory: Integers
+
+    def cpu_samples(self) -> SampleColumns:
+        """Return the CPU samples."""
+        return SampleColumns(self.containers, self.instants, self.cpu)
+
+    def memory_samples(self) -> SampleColumns:
+        """Return the memory samples."""
+        return SampleColumns(self.containers, self.instants, self.memory)
+
+
+def turns(containers: Integers, table_size: int) -> list[Integers] | None:
+    """Cut a batch into turns in which every container occurs at most once.
+
+    Args:
+        containers: int64[n], container rows below ``table_size``.
+        table_size: Number of rows of the container table.
+
+    Returns:
+        Positions of each turn's samples, ascending; None where one turn takes all.
+    """
+    if len(containers) == 0 or np.bincount(containers, minlength=table_size).max() <= 1:
+        return None
+    rank = ranks(containers)
+    order = np.argsort(rank, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(rank))[:-1])
+
+
+def accepted_cpu(containers: ContainerTable, samples: SampleColumns) -> Flags:
+    """Say which CPU samples count: not negative, and each later than the container's last one.
+
+    Returns:
+        bool[n].
+    """
+    usable = samples.amounts >= 0
+    latest = containers.last_cpu[samples.containers]
+    split = turns(samples.containers, len(containers.aggregate))
+    if split is not None:
+        latest = np.maximum(latest, _latest_before(samples, usable, split))
+    return usable & (samples.instants > latest)
+
+
+def _latest_before(samples: SampleColumns, usable: Flags, split: list[Integers]) -> Integers:
+    """Return for each sample the latest usable instant among the earlier samples of its container in the batch."""
+    before = np.full(len(samples), NEVER, dtype=np.int64)
+    previous = np.empty(0, dtype=np.int64)
+    for turn in split:
+        # A turn's containers are among the turn before; both are brought into the order of their rows.
+        turn_order = turn[np.argsort(samples.containers[turn])]
+        if len(previous):
+            earlier = previous[np.isin(samples.containers[previous], samples.containers[turn_order])]
+            taken = np.where(usable[earlier], samples.instants[earlier], NEVER)
+            before[turn_order] = np.maximum(before[earlier], taken)
+        previous = turn_order
+    return before
+
+
+def take_cpu(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> None:
+    """Take in accepted CPU samples.
+
+    Args:
+        containers: Their last CPU instants move on.
+        aggregates: Takes the samples; every container must have its aggregate.
+        samples: Samples that ``accepted_cpu`` let pass.
+    """
+    aggregates.add_cpu(containers.aggregate[samples.containers], samples.amounts, samples.instants)
+    np.maximum.at(containers.last_cpu, samples.containers, samples.instants)

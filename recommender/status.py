@@ -1,0 +1,171 @@
+"""Conditions and status of a VPA, and whether it has to be written.
+
+Spec: recommender 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from autoscaling.pod import ConditionStatus
+from autoscaling.resources import ResourceList
+from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa, VpaCondition
+
+RECOMMENDATION_PROVIDED: Final = "RecommendationProvided"
+NO_PODS_MATCHED: Final = "NoPodsMatched"
+CONFIG_UNSUPPORTED: Final = "ConfigUnsupported"
+CONFIG_DEPRECATED: Final = "ConfigDeprecated"
+LOW_CONFIDENCE: Final = "LowConfidence"
+FETCHING_HISTORY: Final = "FetchingHistory"
+
+NO_PODS_REASON: Final = "NoPodsMatched"
+NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"
+
+MISSING_PATIENCE: Final = timedelta(minutes=30)
+"""Time without a recommendation after which that is reported, and reported again."""
+
+
+@dataclass(frozen=True, slots=True)
+class VpaStatus:
+    """``status`` of a VPA.
+
+    Args:
+        conditions: Sorted by type.
+        recommendation: None only where none was ever computed.
+        observed_generation: Generation of the VPA that this status is about.
+    """
+
+    conditions: tuple[VpaCondition, ...]
+    recommendation: Recommendation | None
+    observed_generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one round found out about a VPA.
+
+    Args:
+        recommendation: As computed.
+        has_pods: Whether any known pod is selected.
+        unsupported: Why the target cannot be used; None where it can.
+    """
+
+    recommendation: Recommendation
+    has_pods: bool
+    unsupported: str | None = None
+
+
+def is_active(vpa: Vpa, kind: str) -> bool:
+    """Say whether a VPA carries a condition with status True."""
+    return any(c.type == kind and c.status is ConditionStatus.TRUE for c in vpa.conditions)
+
+
+def has_recommendation(vpa: Vpa) -> bool:
+    """Say whether a VPA as observed carries a recommendation that its conditions vouch for (recommender 3.2)."""
+    recommendation = vpa.recommendation
+    provided = is_active(vpa, RECOMMENDATION_PROVIDED)
+    return provided and recommendation is not None and bool(recommendation.containers)
+
+
+def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
+    """Return the status of a VPA after a round.
+
+    Args:
+        vpa: The object as observed; conditions of types not named here are carried along.
+        findings: What the round found out.
+        now: Transition time of conditions that are new or flip.
+    """
+    conditions = {condition.type: condition for condition in vpa.conditions}
+    reason, message = ("", "") if findings.has_pods else (NO_PODS_REASON, NO_PODS_MESSAGE)
+    is_provided = bool(findings.recommendation.containers)
+    changed = [
+        VpaCondition(RECOMMENDATION_PROVIDED, ConditionStatus.TRUE)
+        if is_provided
+        else VpaCondition(RECOMMENDATION_PROVIDED, ConditionStatus.FALSE, reason, message)
+    ]
+    cleared = [CONFIG_DEPRECATED]
+    if findings.has_pods:
+        cleared.append(NO_PODS_MATCHED)
+    else:
+        changed.append(VpaCondition(NO_PODS_MATCHED, ConditionStatus.TRUE, reason, message))
+    if findings.unsupported is None:
+        cleared.append(CONFIG_UNSUPPORTED)
+    else:
+        changed.append(VpaCondition(CONFIG_UNSUPPORTED, ConditionStatus.TRUE, "", findings.unsupported))
+    for kind in cleared:
+        conditions.pop(kind, None)
+    for condition in changed:
+        conditions[condition.type] = _since(condition, conditions.get(condition.type), now)
+    in_order = tuple(conditions[kind] for kind in sorted(conditions))
+    return VpaStatus(in_order, findings.recommendation, vpa.generation)
+
+
+def _since(condition: VpaCondition, old: VpaCondition | None, now: datetime) -> VpaCondition:
+    """Return a condition with its transition time: the old one unless the status flips."""
+    if old is None or old.status is not condition.status:
+        return replace(condition, last_transition_time=now)
+    return replace(condition, last_transition_time=old.last_transition_time)
+
+
+def differs(status: VpaStatus, vpa: Vpa) -> bool:
+    """Say whether a status means something else than the one a VPA was observed with.
+
+    Quantities count by value, an empty vector as an absent one; an empty recommendation is not an absent one.
+    """
+    return (
+        status.observed_generation != vpa.observed_generation
+        or status.conditions != vpa.conditions
+        or not _same_recommendation(status.recommendation, vpa.recommendation)
+    )
+
+
+def _same_recommendation(ours: Recommendation | None, theirs: Recommendation | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return len(ours.containers) == len(theirs.containers) and all(
+        _same_entry(a, b) for a, b in zip(ours.containers, theirs.containers, strict=True)
+    )
+
+
+def _same_entry(ours: ContainerRecommendation, theirs: ContainerRecommendation) -> bool:
+    return (
+        ours.container_name == theirs.container_name
+        and _same_vector(ours.target, theirs.target)
+        and _same_vector(ours.lower_bound, theirs.lower_bound)
+        and _same_vector(ours.upper_bound, theirs.upper_bound)
+        and _same_vector(ours.uncapped_target, theirs.uncapped_target)
+    )
+
+
+def _same_vector(ours: ResourceList | None, theirs: ResourceList | None) -> bool:
+    return (ours or {}) == (theirs or {})
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRecommendations:
+    """Since when, or since which report, each VPA has been without a recommendation.
+
+    Args:
+        since: By namespace and name of the VPA.
+    """
+
+    since: Mapping[tuple[str, str], datetime]
+
+    def after(
+        self, found: Mapping[tuple[str, str], bool], now: datetime
+    ) -> tuple[MissingRecommendations, tuple[tuple[str, str], ...]]:
+        """Fold in one round.
+
+        Args:
+            found: Of each VPA of the round, whether it has a recommendation; the others are forgotten.
+            now: When the round took place.
+
+        Returns:
+            The new state, and the VPAs to be reported: without a recommendation for more than half an hour.
+        """
+        missing = {key: self.since.get(key, now) for key, has in found.items() if not has}
+        overdue = tuple(key for key, start in missing.items() if now - start > MISSING_PATIENCE)
+        return MissingRecommendations(missing | dict.fromkeys(overdue, now)), overdue
