@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import stat
 import sys
 from datetime import UTC, datetime, timedelta
@@ -230,8 +229,3 @@ async def test_a_pod_on_ipv6(tmp_path: Path) -> None:
 async def test_outside_a_cluster_without_a_kubeconfig(tmp_path: Path, environment: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError, match="--kubeconfig is empty, and this process does not look like a pod"):
         await connect("", environment, tmp_path)
-
-
-def test_the_authority_of_these_tests_is_one() -> None:
-    context = ssl.create_default_context(cadata=Authority().certificate_text)
-    assert len(context.get_ca_certs()) == 1

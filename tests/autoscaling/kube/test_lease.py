@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -302,7 +301,3 @@ async def test_times_that_cannot_work_together(client: KubeClient, pacing: Insta
         ConfigurationError, match=r"Lease kube-system/vpa-updater: lease duration .*correct the --leader-elect"
     ):
         LeaderElection(client, replace(SETTINGS, lease_seconds=5.0), pacing)
-
-
-def test_the_server_of_these_tests_starts_where_their_clocks_do(cluster: ApiServer, held: HeldPacing) -> None:
-    assert cluster.clock.now() - held.now() == timedelta(0)
