@@ -21,6 +21,9 @@ from evenkeel.simulator.api.dispatch import Dispatcher
 from evenkeel.simulator.api.server import ApiServer
 
 LOOPBACK = "127.0.0.1"
+_ANYBODY = "anybody"
+"""Sent where no token is needed, as kubectl asks its user for a password when a kubeconfig has none."""
+
 _KEEP_ALIVE_SECONDS = 3600
 _CLOSING_ROUNDS = 1000
 
@@ -47,7 +50,7 @@ class Endpoint:
         return f"{'https' if self.ca_pem else 'http'}://{self.host}:{self.port}"
 
     def kubeconfig(self, token: str = "") -> str:
-        """Return a kubeconfig for this server, with a bearer token if given."""
+        """Return a kubeconfig for this server; without a token it works where nobody is asked for one."""
         cluster: dict[str, str] = {"server": self.url}
         if self.ca_pem:
             cluster["certificate-authority-data"] = base64.b64encode(self.ca_pem).decode()
@@ -55,7 +58,7 @@ class Endpoint:
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "simulator", "cluster": cluster}],
-            "users": [{"name": "user", "user": {"token": token} if token else {}}],
+            "users": [{"name": "user", "user": {"token": token or _ANYBODY}}],
             "contexts": [{"name": "simulator", "context": {"cluster": "simulator", "user": "user"}}],
             "current-context": "simulator",
         }

@@ -73,11 +73,11 @@ class OpenWatch:
     marks_initial_end: bool = False
     deadline: datetime = _NEVER
     events_left: int | None = None
-    closed: bool = False
+    closed_at: int | None = None
 
-    def close(self) -> None:
-        """End it in good order, as a server does that has had enough."""
-        self.closed = True
+    def close(self, revision: int) -> None:
+        """End it in good order after the changes up to a revision."""
+        self.closed_at = revision
         self.wakeup.set()
 
 
@@ -107,7 +107,7 @@ class Watches:
         """End the open watches whose path a pattern finds, and return how many."""
         chosen = [watch for watch in list(self.open) if re.search(path, watch.path)]
         for watch in chosen:
-            watch.close()
+            watch.close(self.objects.versions.revision)
         return len(chosen)
 
     def prepare(self, call: Call) -> OpenWatch:
@@ -162,7 +162,7 @@ class Watches:
                     return
                 if chunk:
                     yield chunk
-                if watch.closed or watch.events_left == 0:
+                if watch.closed_at is not None or watch.events_left == 0:
                     return
                 now = clock.now()
                 if watch.bookmarks and now >= min(next_bookmark, watch.deadline):
@@ -183,7 +183,9 @@ class Watches:
         with versions.lock:
             changes = versions.changes_since(watch.kind.resource, watch.cursor)
             watch.cursor = max(watch.cursor, versions.revision)
-        events = list(_events(watch, changes))
+        events = list(
+            _events(watch, (c for c in changes if watch.closed_at is None or c.after.revision <= watch.closed_at))
+        )
         if watch.events_left is not None:
             events = events[: watch.events_left]
             watch.events_left -= len(events)

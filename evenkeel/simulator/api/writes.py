@@ -11,7 +11,7 @@ import jsonpointer
 
 from evenkeel.simulator.api.admission import Operation, Review, Webhooks
 from evenkeel.simulator.api.builtin import NAMESPACES
-from evenkeel.simulator.api.calls import Call, refuse_mismatch
+from evenkeel.simulator.api.calls import Call, Target, refuse_mismatch
 from evenkeel.simulator.api.codec import PatchType, read_patch
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, ensure, rows, text, texts
 from evenkeel.simulator.api.kinds import Kind
@@ -72,7 +72,7 @@ class Writer:
         Raises:
             StatusError: The object, a webhook or the state of the store forbids it.
         """
-        kind, body = call.target.kind, self._incoming(call, call.object())
+        kind, body = call.target.kind, stored_form(call.target.kind, fit_to_path(call.target, call.object()))
         metadata = ensure(body, "metadata")
         if metadata.get("resourceVersion"):
             raise bad_request("a new object cannot have a resourceVersion; leave metadata.resourceVersion out")
@@ -105,7 +105,7 @@ class Writer:
         Raises:
             StatusError: The object, a webhook or the state of the store forbids it.
         """
-        obj = call.object()
+        obj = fit_to_path(call.target, call.object())
         return await self.modify(
             call, lambda _: obj, attempts=1 if text(obj, "metadata", "resourceVersion") else PATCH_ATTEMPTS
         )
@@ -152,7 +152,7 @@ class Writer:
     async def _write(self, call: Call, wanted: JsonObject, current: Stored) -> Stored:
         """Take one changed object through defaults, webhooks and validation into the store."""
         kind, subresource = call.target.kind, call.target.subresource
-        strategy, body = self.strategies(kind), self._incoming(call, wanted)
+        strategy, body = self.strategies(kind), stored_form(kind, fit_to_path(call.target, wanted))
         self._set_defaults(call, strategy, body)
         body = await self._mutated(call, Operation.UPDATE, body, current)
         strategy.prepare_update(body, current.body, subresource)
@@ -174,20 +174,6 @@ class Writer:
         if waiting and not metadata.get("deletionGracePeriodSeconds"):
             self.objects.versions.remove(kind.resource, stored.key, expected=stored)
         return stored
-
-    def _incoming(self, call: Call, obj: JsonObject) -> JsonObject:
-        """Return the object of a request in stored form, once it fits the path."""
-        mismatch = refuse_mismatch(call.target, obj)
-        if mismatch:
-            raise mismatch
-        target, metadata = call.target, ensure(obj, "metadata")
-        for field, expected in (("namespace", target.namespace), ("name", target.name)):
-            given = text(metadata, field)
-            if given and expected and given != expected:
-                raise bad_request(f"metadata.{field} is {given!r} in the body and {expected!r} in the path")
-            if expected:
-                metadata[field] = expected
-        return stored_form(target.kind, obj)
 
     def _set_defaults(self, call: Call, strategy: Strategy, body: JsonObject) -> None:
         """Prune and default a body; tell the client of unknown fields as it asked."""
@@ -237,6 +223,25 @@ class Writer:
     def _is_outdated(self, call: Call, current: Stored) -> bool:
         """Say whether an object has been written since it was read."""
         return self.objects.versions.read(call.target.kind.resource, call.target.key) is not current
+
+
+def fit_to_path(target: Target, obj: JsonObject) -> JsonObject:
+    """Return an object once it fits the path it was sent to, with namespace and name filled in from there.
+
+    Raises:
+        StatusError: It is of another kind, or names another object (400).
+    """
+    mismatch = refuse_mismatch(target, obj)
+    if mismatch:
+        raise mismatch
+    metadata = ensure(obj, "metadata")
+    for field, expected in (("namespace", target.namespace), ("name", target.name)):
+        given = text(metadata, field)
+        if given and expected and given != expected:
+            raise bad_request(f"metadata.{field} is {given!r} in the body and {expected!r} in the path")
+        if expected:
+            metadata[field] = expected
+    return obj
 
 
 def refuse_stale(call: Call, wanted: JsonObject, current: Stored) -> None:

@@ -1,0 +1,74 @@
+"""The clocks of the simulator."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from evenkeel.simulator.clock import EPOCH, ManualClock, WallClock, parse_rfc3339, rfc3339, wait_until
+
+pytestmark = pytest.mark.anyio
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_a_manual_clock_stands_still_until_it_is_moved() -> None:
+    clock = ManualClock()
+    assert clock.now() == EPOCH
+    assert clock.advance(SECOND) == EPOCH + SECOND
+    clock.set(EPOCH - SECOND)
+    assert clock.now() == EPOCH - SECOND
+
+
+def test_timers_run_in_order_of_their_time_and_show_it() -> None:
+    clock = ManualClock()
+    seen: list[tuple[str, datetime]] = []
+    clock.call_at(EPOCH + 2 * SECOND, lambda: seen.append(("late", clock.now())))
+    clock.call_at(EPOCH + SECOND, lambda: seen.append(("early", clock.now())))
+    clock.call_at(EPOCH + SECOND, lambda: seen.append(("second", clock.now())))
+    clock.call_at(EPOCH + 4 * SECOND, lambda: seen.append(("never", clock.now())))
+    clock.advance(3 * SECOND)
+    assert seen == [("early", EPOCH + SECOND), ("second", EPOCH + SECOND), ("late", EPOCH + 2 * SECOND)]
+    assert clock.now() == EPOCH + 3 * SECOND
+
+
+def test_a_cancelled_timer_does_not_run() -> None:
+    clock, seen = ManualClock(), list[str]()
+    clock.call_at(EPOCH + SECOND, lambda: seen.append("x")).cancel()
+    clock.advance(SECOND)
+    assert seen == []
+
+
+def test_a_timer_of_the_past_runs_at_once() -> None:
+    clock, seen = ManualClock(), list[str]()
+    clock.call_at(EPOCH, lambda: seen.append("x")).cancel()
+    assert seen == ["x"]
+
+
+async def test_waiting_ends_when_another_thread_moves_the_clock() -> None:
+    clock = ManualClock()
+    waiting = asyncio.ensure_future(wait_until(clock, EPOCH + SECOND))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await asyncio.to_thread(clock.advance, SECOND)
+    await asyncio.wait_for(waiting, 10)
+
+
+async def test_the_wall_clock_reaches_moments_of_the_past_and_of_the_near_future() -> None:
+    clock = WallClock()
+    await asyncio.wait_for(wait_until(clock, clock.now() - SECOND), 10)
+    before = clock.now()
+    await asyncio.wait_for(wait_until(clock, before + SECOND / 100), 10)
+    assert clock.now() >= before + SECOND / 100
+
+
+def test_times_are_written_in_utc_with_whole_seconds_and_read_with_fractions() -> None:
+    moment = datetime(2026, 1, 1, 2, 0, 0, 999, tzinfo=timezone(timedelta(hours=2)))
+    assert rfc3339(moment) == "2026-01-01T00:00:00Z"
+    assert parse_rfc3339("2026-01-01T00:00:00.25Z") == datetime(2026, 1, 1, microsecond=250_000, tzinfo=UTC)
