@@ -147,12 +147,7 @@ class Connection:
         """
         if self._renewal is not None and self._periodic and self._pacing.monotonic() - self._renewed >= RENEWAL_SECONDS:
             await self.renew()
-        try:
-            settings = await self._configuration.auth_settings()
-        except _LOADING_ERRORS as error:
-            raise ConfigurationError(
-                f"the service account's token cannot be read: {error}; check the pod's projected token volume"
-            ) from error
+        settings = await self._configuration.auth_settings()
         token = settings.get("BearerToken")
         return (token["value"] or "").strip() if token else ""
 
@@ -216,11 +211,23 @@ async def connect(
 
 def _from_pod(environment: Mapping[str, str], service_account: Path, pacing: Pacing) -> Connection:
     configuration = Configuration()
+    # The package would read the token again by itself, but by a clock of its own and never at the server's word.
     loader = InClusterConfigLoader(  # type: ignore[no-untyped-call]
         token_filename=str(service_account / "token"),
         cert_filename=str(service_account / "ca.crt"),
+        try_refresh_token=False,
         environ=environment,
     )
+
+    async def renew(configuration: Configuration) -> None:
+        try:
+            loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
+        except _LOADING_ERRORS as error:
+            raise ConfigurationError(
+                f"the service account's token in {service_account} could not be renewed: {error}; "
+                "check the pod's projected token volume"
+            ) from error
+
     try:
         loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
     except _LOADING_ERRORS as error:
@@ -228,7 +235,7 @@ def _from_pod(environment: Mapping[str, str], service_account: Path, pacing: Pac
             f"--kubeconfig is empty, and this process does not look like a pod of a cluster: {error}; "
             "give --kubeconfig, or run in a pod with a mounted service account token"
         ) from error
-    return Connection(configuration, pacing=pacing)
+    return Connection(configuration, renew, pacing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,25 @@ async def test_a_pod_uses_its_service_account(tmp_path: Path) -> None:
     assert await authorization(connection) == "bearer pod-token"
 
 
+async def test_a_pods_token_is_read_again_after_a_minute(tmp_path: Path, pacing: InstantPacing) -> None:
+    connection = await connect("", POD_ENVIRONMENT, service_account(tmp_path), pacing)
+    (tmp_path / "token").write_text("rotated")
+    await pacing.sleep(59.9)
+    assert await connection.authorization() == "bearer pod-token"
+    await pacing.sleep(0.1)
+    assert await connection.authorization() == "bearer rotated"
+    (tmp_path / "token").write_text("turned down, so read at once")
+    assert await connection.renew()
+    assert await connection.authorization() == "bearer turned down, so read at once"
+    (tmp_path / "token").unlink()
+    await pacing.sleep(60)
+    with pytest.raises(
+        ConfigurationError, match=r"token in .* could not be renewed: .*; check the pod's projected token"
+    ):
+        await connection.authorization()
+    await connection.close()
+
+
 async def test_a_pod_on_ipv6(tmp_path: Path) -> None:
     environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
     connection = await connect("", environment, service_account(tmp_path))

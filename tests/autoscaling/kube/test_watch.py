@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from autoscaling.errors import ApiRefusedError, ApiUnreachableError
+from autoscaling.errors import ApiRefusedError, ApiUnreachableError, InvalidObjectError
 from autoscaling.kube import paths
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.decoders import identified
 from autoscaling.kube.paths import Selection
 from autoscaling.kube.watch import StoreSettings, WatchedStore
+from autoscaling.objectref import ObjectRef
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import ManualClock
 from evenkeel.simulator.faults import EndWatch, ExpireHistory, Fault, Refuse
@@ -249,6 +250,30 @@ async def test_one_bad_object_stops_nothing(cluster: ApiServer, cluster_client: 
         await witness.until(lambda: store.find(("shop", "b")) == "b3")
         assert witness.news() == [("a", None, "a3"), ("b", "b2", "b3")]
         assert dict(store.unreadable) == {}
+
+
+async def test_a_decoder_that_names_the_object_itself_is_quoted(cluster: ApiServer, cluster_client: KubeClient) -> None:
+    named = InvalidObjectError(ObjectRef("VerticalPodAutoscaler", "shop", "a"), "is odd", remedy="straighten it")
+
+    def refuse(_: bytes) -> str:
+        raise named
+
+    witness = Witness()
+    store = WatchedStore(cluster_client, MAPS, identified(refuse), witness.callbacks)
+    store.start()
+    await store.wait_synced(10)
+    assert (store.snapshot(), len(store.unreadable), witness.unreadable[0]) == ((), 5, named)
+    await store.stop()
+
+
+async def test_nobody_needs_to_listen(cluster: ApiServer, cluster_client: KubeClient) -> None:
+    put(cluster, "a", "bad")
+    cluster.faults.add(Fault(Refuse(403), verb="list", path="/configmaps$"))
+    store = WatchedStore(cluster_client, MAPS, decode)
+    store.start()
+    await store.wait_synced(10)
+    assert (len(store.snapshot()), len(store.unreadable), store.counters.troubles) == (4, 1, 1)
+    await store.stop()
 
 
 async def test_a_fault_in_the_decoder_ends_the_store(cluster: ApiServer, cluster_client: KubeClient) -> None:
