@@ -173,6 +173,22 @@ def webhook_configuration(kube: Kube) -> JsonObject:
     }
 
 
+def test_the_kubelet_counts_resizes(kube: Kube) -> None:
+    kube.apply(burn())
+    name = text_at(kube.wait_for_pods("app=burn")[0], "metadata", "name")
+    node = text_at(kube.read("pod", name), "spec", "nodeName")
+    before = requested_resizes(kube, node)
+    kube.resize(name, "main", {"requests": {"cpu": "60m"}})
+    kube.wait_for(lambda: requested_resizes(kube, node) > before, "the kubelet's count of requested resizes")
+
+
+def requested_resizes(kube: Kube, node: str) -> float:
+    """How many resizes of CPU requests the node's kubelet has seen."""
+    metrics = kube.run("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics").splitlines()
+    wanted = [line for line in metrics if line.startswith("kubelet_container_requested_resizes_total{")]
+    return sum(float(line.split()[-1]) for line in wanted if 'requirement="requests"' in line and '"cpu"' in line)
+
+
 def test_a_pod_reaches_the_api_by_its_service_address(kube: Kube) -> None:
     script = 'echo | nc -w 2 "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" && echo reached; sleep 3600'
     kube.apply(deployment("caller", container(script, {})))

@@ -326,7 +326,7 @@ class Cluster:
             nodes=names,
             namespace=str(layout.namespace_file),
             cgroups=tuple(layout.node(name).cgroup for name in names),
-            folders=tuple(str(folder) for folder in takedown.HOST_FOLDERS if not folder.exists()),
+            folders=takedown.folders_to_remove(),
             owner=None if outlives_driver else processes.identify(os.getpid()),
         )
         state.save()

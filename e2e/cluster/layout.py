@@ -16,6 +16,9 @@ DEFAULT_ROOT = Path("/var/tmp/evenkeel-e2e")
 MARKER_VARIABLE = "EVENKEEL_E2E_PART_OF"
 """Environment variable that each process of a cluster carries, with the root folder as value; nobody else sets it."""
 
+FAMILY = "evenkeel-"
+"""What the cgroups of all such clusters on the machine begin with."""
+
 HOST_ADDRESS = "10.77.0.1"
 """Address of the first node, of the API server and of everything that runs as a host process in the namespace."""
 API_PORT = 6443
@@ -93,7 +96,7 @@ class Layout:
     @property
     def cgroup_prefix(self) -> str:
         """What the top-level cgroup of each node of this cluster begins with."""
-        return f"evenkeel-{self.key}-"
+        return f"{FAMILY}{self.key}-"
 
     @property
     def state_file(self) -> Path:
@@ -137,7 +140,7 @@ class Layout:
 
     def node(self, name: str) -> NodeLayout:
         """Return where one node's files are."""
-        return NodeLayout(name, self.root / name, f"{self.cgroup_prefix}{name}", f"evenkeel-{self.key}-{name}")
+        return NodeLayout(name, self.root / name, f"{self.cgroup_prefix}{name}", f"{FAMILY}{self.key}-{name}")
 
     def log(self, process: str) -> Path:
         """Return the log file of one process."""

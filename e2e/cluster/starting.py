@@ -19,7 +19,7 @@ from e2e.cluster.nodes import NodeSpec
 from e2e.cluster.processes import ProcessRef
 from e2e.cluster.waiting import wait_for
 
-_STEP_SECONDS = 60.0
+_STEP_SECONDS = 90.0
 
 
 @dataclass(frozen=True, slots=True)

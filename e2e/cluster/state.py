@@ -22,7 +22,7 @@ class ClusterState:
         nodes: Names of the nodes.
         namespace: Mount point of the network namespace.
         cgroups: Top-level cgroups made for the nodes.
-        folders: Folders outside the root that were not there before.
+        folders: Folders outside the root to be removed once they are empty and no other cluster runs.
         owner: The driver that takes the cluster down at its end; None if the cluster is to outlive its driver.
         processes: What was started, in order.
         components: Names of the processes that make the cluster; empty until the start came to its end.

@@ -15,7 +15,7 @@ from pathlib import Path
 from e2e.cluster import cgroups, processes
 from e2e.cluster.commands import run
 from e2e.cluster.errors import ClusterError
-from e2e.cluster.layout import MARKER_VARIABLE, Layout
+from e2e.cluster.layout import FAMILY, MARKER_VARIABLE, Layout
 from e2e.cluster.processes import ProcessRef
 from e2e.cluster.state import ClusterState
 
@@ -80,8 +80,14 @@ def remove_all(layout: Layout, state: ClusterState | None) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink()
-    if state is not None:
+    if state is not None and not cgroups.groups(FAMILY):
         _prune_host_folders(state)
+
+
+def folders_to_remove() -> tuple[str, ...]:
+    """Name the host folders that a cluster started now will have made, to be removed by the last cluster if empty."""
+    others = bool(cgroups.groups(FAMILY))
+    return tuple(str(folder) for folder in HOST_FOLDERS if others or not folder.exists())
 
 
 def _refuse_from_inside(layout: Layout) -> None:
