@@ -79,7 +79,8 @@ class Actuator:
         if token.wait is None:
             self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
             return Outcome.RATE_LIMITED
-        await self.client.pacing.sleep(token.wait.total_seconds())
+        if token.wait:
+            await self.client.pacing.sleep(token.wait.total_seconds())
         if decision.action is Action.FAIL or decision.patches is None:
             self._count_failed_resize(decision, "InPlaceUpdateError")
             return Outcome.FAILED
@@ -116,7 +117,8 @@ class Actuator:
         if token.wait is None:
             self._count_failed_eviction(decision, "EvictionRateLimiterWaitFailed")
             return Outcome.RATE_LIMITED
-        await self.client.pacing.sleep(token.wait.total_seconds())
+        if token.wait:
+            await self.client.pacing.sleep(token.wait.total_seconds())
         ref = decision.ref
         try:
             if decision.uid:

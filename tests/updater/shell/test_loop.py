@@ -1,0 +1,244 @@
+"""Whole rounds of the updater against the embedded API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.liveness import LivenessSettings
+from autoscaling.runtime.health import Vitals
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.faults import Delay, Fault, Refuse
+from tests.autoscaling.kube.clocks import HeldPacing
+from tests.builders import T0
+from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, recommended_status, vpa_object
+from updater.ratelimit import TokenBucket
+from updater.settings import Settings
+from updater.shell.actuator import Buckets
+from updater.shell.caches import Caches
+from updater.shell.loop import Loop, LoopSettings
+from updater.shell.metrics import UpdaterMetrics
+
+pytestmark = pytest.mark.anyio
+MINUTE = timedelta(minutes=1)
+LEASE = LivenessSettings("default", "alive", 60.0)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def server() -> ApiServer:
+    made = api_server()
+    deploy(made)
+    made.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
+    return made
+
+
+@asynccontextmanager
+async def updater(
+    server: ApiServer,
+    profile: Profile = Profile.UPSTREAM,
+    liveness: LivenessSettings | None = None,
+    bucket: TokenBucket | None = None,
+) -> AsyncIterator[Loop]:
+    """An updater with filled caches, one minute after the pods started."""
+    async with client_for(server) as client:
+        caches = Caches(client, GROUP, "")
+        caches.start()
+        await caches.wait_synced(10)
+        events = EventRecorder(client, "evenkeel-updater")
+        driver = HeldDriver(T0 + MINUTE)
+        loop = Loop(
+            LoopSettings(Settings(behaviour=Behaviour.of(profile)), MINUTE, liveness, f"{GROUP}/v1"),
+            client,
+            caches,
+            events,
+            UpdaterMetrics.register(CollectorRegistry()),
+            Vitals(MINUTE, client.pacing.monotonic),
+            driver,
+            Buckets(bucket or TokenBucket(), bucket or TokenBucket()),
+        )
+        try:
+            yield loop
+        finally:
+            await caches.stop()
+
+
+async def written(loop: Loop, server: ApiServer) -> list[tuple[str, str]]:
+    """Write the events and return reason and object of each."""
+    task = asyncio.create_task(loop.events.run())
+    await loop.events.drain(10)
+    task.cancel()
+    found = server.store.list("v1", "Event", "default")
+    return sorted((str(e["reason"]), str(_at(e, "involvedObject", "name"))) for e in found)
+
+
+def _at(value: object, *steps: str | int) -> object:
+    for step in steps:
+        value = value[step]  # type: ignore[index]
+    return value
+
+
+def amounts(pod: Json) -> object:
+    return _at(pod, "spec", "containers", 0, "resources")
+
+
+def sample(loop: Loop, name: str, **labels: str) -> float:
+    """Return the value of one sample of a metric, 0 where it is not there."""
+    families = {
+        "updated": loop.metrics.in_place_updated_pods,
+        "evicted": loop.metrics.evicted_pods,
+        "failed_resize": loop.metrics.failed_in_place_updates,
+        "failed_eviction": loop.metrics.failed_evictions,
+        "invalid": loop.metrics.admission_status_invalid,
+    }
+    return sum(
+        s.value
+        for family in families[name].collect()
+        for s in family.samples
+        if s.name.endswith("_total") and labels.items() <= s.labels.items()
+    )
+
+
+async def test_a_resize_is_sent_annotated_counted_and_told(server: ApiServer) -> None:
+    async with updater(server) as loop:
+        await loop.run_round()
+        pod = server.store.read("v1", "Pod", "web-0", "default")
+        assert amounts(pod) == {
+            "requests": {"cpu": "400m", "memory": "100Mi"},
+            "limits": {"cpu": "800m", "memory": "200Mi"},
+        }, "updater:W-8"
+        assert _at(pod, "metadata", "annotations") == {"vpaInPlaceUpdated": "true"}
+        assert sample(loop, "updated", vpa_name="web", vpa_size_log2="0") == 1
+        assert await written(loop, server) == [("InPlaceResizedByVPA", "web-0")], "updater:X-7"
+    order = [(c.verb, c.path.rsplit("/", 1)[1]) for c in server.requests.calls(verb="patch", path="/pods/")]
+    assert order == [("patch", "resize"), ("patch", "web-0")], "updater:X-5"
+
+
+@pytest.mark.parametrize(("profile", "tests"), [(Profile.UPSTREAM, 0), (Profile.EVENKEEL, 2)])
+async def test_the_guard_on_the_pod_is_of_profile_evenkeel(server: ApiServer, profile: Profile, tests: int) -> None:
+    async with updater(server, profile) as loop:
+        await loop.run_round()
+    (call,) = server.requests.calls(verb="patch", path="/resize$")
+    operations = call.json
+    assert isinstance(operations, list)
+    assert [op["op"] for op in operations].count("test") == tests, "beyond:B-31"
+    assert call.status == 200
+
+
+async def test_a_refused_resize_becomes_an_eviction_in_the_same_round(server: ApiServer) -> None:
+    server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
+    async with updater(server) as loop:
+        await loop.run_round()
+        evictions = server.requests.calls(verb="create", path="/eviction$")
+        assert [(c.path, c.status) for c in evictions] == [("/api/v1/namespaces/default/pods/web-0/eviction", 201)]
+        assert sample(loop, "failed_resize", reason="InPlaceUpdateError") == 1, "updater:D-25"
+        assert sample(loop, "evicted", update_mode="InPlaceOrRecreate") == 1
+        assert await written(loop, server) == [("EvictedByVPA", "web-0"), ("EvictedPod", "web")], "updater:X-10"
+
+
+async def test_an_eviction_that_a_budget_refuses_is_counted_and_not_repeated(server: ApiServer) -> None:
+    server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
+    server.store.create(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b", "namespace": "default", "generation": 1},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"disruptionsAllowed": 0, "observedGeneration": 1, "currentHealthy": 1, "desiredHealthy": 1},
+        },
+    )
+    async with updater(server) as loop:
+        await loop.run_round()
+        assert [c.status for c in server.requests.calls(path="/eviction$")] == [429], "updater:D-14"
+        assert sample(loop, "failed_eviction", reason="EvictionError") == 1
+    assert server.store.find("v1", "Pod", "web-0", "default") is not None
+
+
+async def test_a_replacement_of_the_same_name_is_not_evicted(server: ApiServer) -> None:
+    server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
+    async with updater(server, Profile.EVENKEEL) as loop:
+        snapshot_uid = loop.caches.pods.snapshot()[0].uid
+        await loop.caches.pods.stop()
+        old = server.store.read("v1", "Pod", "web-0", "default")
+        server.store.delete("v1", "Pod", "web-0", "default")
+        server.store.create({**old, "metadata": {"name": "web-0", "namespace": "default"}})
+        assert _at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid") != snapshot_uid
+        await loop.run_round()
+    assert server.requests.calls(path="/eviction$") == [], "beyond:B-31"
+
+
+@pytest.mark.parametrize(
+    ("row", "renewed", "reason"),
+    [
+        ("updater:W-22", T0 + timedelta(seconds=1), ""),
+        ("updater:W-22", T0, "invalid"),
+        ("updater:D-1", None, "error"),
+    ],
+)
+async def test_nothing_is_done_while_admission_does_not_show_that_it_lives(
+    server: ApiServer, row: str, renewed: object, reason: str
+) -> None:
+    if renewed is not None:
+        lease: Json = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "alive", "namespace": "default", "creationTimestamp": "2025-01-01T00:00:00Z"},
+            "spec": {"renewTime": f"{renewed:%Y-%m-%dT%H:%M:%S}.000000Z", "holderIdentity": "h"},
+        }
+        server.store.create(lease)
+    async with updater(server, liveness=LEASE) as loop:
+        pacing = loop.client.pacing
+        assert isinstance(pacing, HeldPacing)
+        pacing.seconds = 60.0
+        await loop.run_round()
+        acted = bool(server.requests.calls(path="/resize$"))
+        assert acted is (reason == ""), row
+        assert sample(loop, "invalid", reason=reason) == (1 if reason else 0), row
+
+
+async def test_a_round_ends_at_its_deadline_and_the_next_one_works(server: ApiServer) -> None:
+    server.faults.add(Fault(Delay(timedelta(hours=1)), verb="patch", path="/resize$", count=1))
+    async with updater(server) as loop:
+        loop.settings = LoopSettings(loop.settings.decisions, timedelta(milliseconds=50), None, f"{GROUP}/v1")
+        await loop.run_round()
+        assert sample(loop, "updated") == 0
+        loop.settings = LoopSettings(loop.settings.decisions, MINUTE, None, f"{GROUP}/v1")
+        await loop.run_round()
+        assert sample(loop, "updated") == 1
+
+
+async def test_a_bucket_without_tokens_ends_the_round(server: ApiServer) -> None:
+    async with updater(server, bucket=TokenBucket(rate=1.0, burst=0)) as loop:
+        await loop.run_round()
+        assert sample(loop, "failed_resize", reason="InPlaceUpdateRateLimiterWaitFailed") == 1, "updater:D-59"
+    assert server.requests.calls(path="/resize$") == []
+
+
+async def test_a_bad_pod_and_a_bad_vpa_do_not_keep_the_others_from_being_updated(server: ApiServer) -> None:
+    broken = server.store.read("v1", "Pod", "web-0", "default")
+    bad_amounts = {"requests": {"cpu": "x"}}
+    spec = {"nodeName": "n", "containers": [{"name": "main", "image": "i", "resources": bad_amounts}]}
+    server.store.create({**broken, "metadata": {**_meta(broken), "name": "web-bad", "uid": "bad"}, "spec": spec})
+    server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
+    async with updater(server) as loop:
+        await loop.run_round()
+        assert set(loop.caches.pods.unreadable) == {("default", "web-bad")}, "beyond:B-32"
+        assert set(loop.caches.vpas.unreadable) == {("default", "broken")}, "beyond:B-32"
+        assert sample(loop, "updated") == 1
+
+
+def _meta(pod: Json) -> Json:
+    metadata = pod["metadata"]
+    assert isinstance(metadata, dict)
+    return {k: v for k, v in metadata.items() if k not in {"uid", "resourceVersion"}}
