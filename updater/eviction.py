@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import assert_never
 
 from autoscaling.pod import Pod, PodPhase
 from updater.circumstances import Circumstances
@@ -76,3 +77,4 @@ def give_up_reason(status: ResizeStatus, waited: timedelta, settings: Settings) 
             return Reason.RESIZE_TIMED_OUT
         case ResizeStatus.INFEASIBLE | ResizeStatus.ERROR | ResizeStatus.UNKNOWN:
             return Reason.RESIZE_FAILED
+    assert_never(status)

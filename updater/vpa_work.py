@@ -85,15 +85,14 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     decision = decide_in_place(pod, work.groups.of(candidate.member.group), circumstances)
     reason = decision.reason or candidate.reason
     work = replace(work, resized=work.resized + 1)
-    match decision.verdict:
-        case Verdict.EVICT:
-            return _to_be_evicted(work, candidate, reason)
-        case Verdict.DEFERRED if not circumstances.is_in_place_only:
-            return replace(work, current=left_alone(pod.ref, reason, work.scope))
-        case Verdict.INFEASIBLE_REMEMBERED:
-            return replace(work, current=left_alone(pod.ref, reason, work.scope))
-        case Verdict.INFEASIBLE:
-            work = _remembering(work, candidate)
+    if decision.verdict is Verdict.EVICT:
+        return _to_be_evicted(work, candidate, reason)
+    # Mode InPlace goes on where the resize was to be deferred.
+    waits = decision.verdict is Verdict.DEFERRED and not circumstances.is_in_place_only
+    if waits or decision.verdict is Verdict.INFEASIBLE_REMEMBERED:
+        return replace(work, current=left_alone(pod.ref, reason, work.scope))
+    if decision.verdict is Verdict.INFEASIBLE:
+        work = _remembering(work, candidate)
     return replace(work, current=_resize(work, candidate))
 
 
