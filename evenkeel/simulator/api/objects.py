@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, encode, ensure, number, text
@@ -21,6 +22,11 @@ _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NOT_SPEC = ("metadata", "status")
 
 
+def no_defaults(kind: Kind, body: JsonObject) -> None:
+    """Leave an object as it is."""
+    del kind, body
+
+
 class ObjectStore:
     """Create, read, update and delete objects given whole, with kind and apiVersion.
 
@@ -28,13 +34,23 @@ class ObjectStore:
         registry: The kinds that exist.
         clock: Gives creationTimestamp.
         store: Where the objects lie.
+        set_defaults: Gives an object written directly the defaults of its kind, which real servers add on reading.
         seed: Makes uids and generated names repeatable.
     """
 
-    def __init__(self, registry: KindRegistry, clock: Clock, store: Store, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        registry: KindRegistry,
+        clock: Clock,
+        store: Store,
+        *,
+        set_defaults: Callable[[Kind, JsonObject], object] = no_defaults,
+        seed: int = 0,
+    ) -> None:
         self.registry = registry
         self.clock = clock
         self.versions = store
+        self._set_defaults = set_defaults
         self._random = random.Random(seed)  # noqa: S311 - names and ids of a simulation, no secrets
 
     def create(self, obj: JsonObject) -> JsonObject:
@@ -44,7 +60,7 @@ class ObjectStore:
             StatusError: Its kind is not served, or an object of that name exists.
         """
         kind = self.kind_of(obj)
-        return self.shown(kind, self.insert(kind, stored_form(kind, obj)))
+        return self.shown(kind, self.insert(kind, self._completed(kind, obj)))
 
     def update(self, obj: JsonObject) -> JsonObject:
         """Replace an object, spec and status alike, and return it; a resourceVersion in it must be the present one.
@@ -57,7 +73,7 @@ class ObjectStore:
         wanted = text(obj, "metadata", "resourceVersion")
         if wanted and wanted != str(current.revision):
             raise conflict(kind.subject(text(obj, "metadata", "name")), f"its resourceVersion is not {wanted} any more")
-        return self.shown(kind, self.replace(kind, stored_form(kind, obj), current))
+        return self.shown(kind, self.replace(kind, self._completed(kind, obj), current))
 
     def merge(self, obj: JsonObject) -> JsonObject:
         """Merge a partial object, which names apiVersion, kind and metadata, into the stored one and return that.
@@ -68,7 +84,7 @@ class ObjectStore:
         kind = self.kind_of(obj)
         current = self.existing(kind, self._key(kind, obj))
         merged = as_object(merge_patch(self.shown(kind, current), obj))
-        return self.shown(kind, self.replace(kind, stored_form(kind, merged), current))
+        return self.shown(kind, self.replace(kind, self._completed(kind, merged), current))
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> JsonObject:
         """Remove an object at once, whatever its finalizers, and return its last state.
@@ -198,6 +214,12 @@ class ObjectStore:
         if found is None:
             raise _unknown_kind(api_version, kind)
         return found
+
+    def _completed(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """Return an object in stored form with the defaults of its kind."""
+        body = stored_form(kind, obj)
+        self._set_defaults(kind, body)
+        return body
 
     def _key(self, kind: Kind, obj: JsonObject) -> Key:
         """Return where an object given whole is stored."""

@@ -104,7 +104,13 @@ class ApiServer:
     ) -> None:
         self.clock = clock or ManualClock()
         self.registry = KindRegistry(builtin_kinds())
-        self.store = ObjectStore(self.registry, self.clock, Store(history_limit), seed=seed)
+        self.store = ObjectStore(
+            self.registry,
+            self.clock,
+            Store(history_limit),
+            set_defaults=lambda kind, body: strategy_of(kind).set_defaults(body),
+            seed=seed,
+        )
         self.access = Access(dict(tokens or {}), rbac)
         self.faults = Faults()
         self.requests = RequestLog()
@@ -124,12 +130,10 @@ class ApiServer:
         return self.parts.watches
 
     def create_namespaces(self, *names: str) -> None:
-        """Create namespaces, with the label that selectors find them by."""
+        """Create namespaces that are active."""
         for name in names:
-            metadata = {"name": name, "labels": {"kubernetes.io/metadata.name": name}}
-            self.store.create(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "status": {"phase": "Active"}},
-            )
+            namespace = {"metadata": {"name": name}, "status": {"phase": "Active"}}
+            self.store.create({"apiVersion": "v1", "kind": "Namespace", **namespace})
 
     def expire_history(self, resources: Iterable[GroupResource] | None = None) -> None:
         """Forget the history of all kinds or some: what clients have read so far can no longer be followed."""

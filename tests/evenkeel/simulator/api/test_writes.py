@@ -314,6 +314,17 @@ async def test_workloads_default_their_replicas_and_keep_their_selector() -> Non
         assert value_at(created, "spec", "selector") == {"a": "b"}
 
 
+async def test_a_seeded_object_has_its_defaults_so_that_writes_change_only_what_they_name() -> None:
+    async with cluster() as wire:
+        seeded = wire.server.store.create(pod() | {"status": {"phase": "Running"}})
+        assert value_at(seeded, "spec", "restartPolicy") == "Always"
+        answer = await wire.patch(
+            f"{PODS}/a", [{"op": "add", "path": "/metadata/annotations", "value": {"x": "y"}}], JSON_PATCH
+        )
+        assert (answer.code, child(answer.body, "metadata")["generation"]) == (200, 1)
+        assert (answer.body["spec"], answer.body["status"]) == (seeded["spec"], seeded["status"])
+
+
 async def test_both_event_groups_show_the_same_events() -> None:
     async with cluster() as wire:
         path = "/apis/events.k8s.io/v1/namespaces/default/events"
