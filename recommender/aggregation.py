@@ -22,7 +22,7 @@ from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode
 from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
-from recommender.instants import NEVER, SECOND, nanoseconds
+from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
 from recommender.rows import RowPool, doubled, grown
 from recommender.settings import ModelSettings
 
@@ -68,7 +68,7 @@ class AggregateTable:
         cpu: Histograms of CPU use in cores.
         memory: Histograms of memory peaks in bytes.
         rows: Which rows are in use.
-        first_sample: int64[rows], instant of the first CPU sample, ``NEVER`` before.
+        first_sample: int64[rows], instant of the first CPU sample, ``LATEST`` before.
         last_sample: int64[rows], instant of the last CPU sample, ``NEVER`` before.
         sample_count: int64[rows], CPU samples.
         created: int64[rows], instant of creation.
@@ -111,7 +111,7 @@ class AggregateTable:
         row = self.rows.take()
         if row >= len(self.created):
             self._grow(row + 1)
-        self.first_sample[row] = self.last_sample[row] = NEVER
+        self.first_sample[row], self.last_sample[row] = LATEST, NEVER
         self.sample_count[row] = 0
         self.created[row] = now
         self.interval[row] = nanoseconds(self.settings.memory_interval)
@@ -181,9 +181,9 @@ class AggregateTable:
         """
         weights = np.full(len(rows), CPU_SAMPLE_WEIGHT)
         self.cpu.apply(WeightChanges(rows, CPU_BUCKETS.bucket_of_amounts(millicores), weights, instants))
-        fresh = rows[self.first_sample[rows] == NEVER]
-        self.first_sample[fresh] = np.iinfo(np.int64).max
-        np.minimum.at(self.first_sample, rows, instants)
+        earlier = instants < self.first_sample.take(rows)
+        if earlier.any():
+            np.minimum.at(self.first_sample, rows[earlier], instants[earlier])
         np.maximum.at(self.last_sample, rows, instants)
         np.add.at(self.sample_count, rows, 1)
 

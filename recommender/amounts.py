@@ -5,6 +5,7 @@ Spec: recommender 0.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -49,12 +50,15 @@ def scaled(amounts: Integers, factor: Floats | float) -> Integers:
         return truncated(amounts.astype(np.float64) * factor)
 
 
+@lru_cache(maxsize=1 << 16)
 def as_quantity(amount: int, resource: str) -> Quantity:
     """Return an amount as the quantity it is written as: CPU decimal in thousandths, memory binary in bytes.
 
     Args:
         amount: Millicores for ``cpu``, bytes for any other resource.
         resource: Name of the resource.
+
+    Amounts come from some hundred buckets and are asked for again and again, so quantities are kept and shared.
     """
     if resource == CPU:
         return Quantity.of_milli(amount)

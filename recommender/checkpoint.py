@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from autoscaling.errors import CheckpointError
 from autoscaling.objectref import ObjectRef
 from recommender.histogram_bank import HistogramBank
-from recommender.instants import NEVER, instant, moment
+from recommender.instants import instant, moment
 
 Integers = NDArray[np.int64]
 
@@ -112,7 +112,7 @@ def _encode_chunk(bank: HistogramBank, rows: Integers) -> list[HistogramCheckpoi
     owners, buckets = np.nonzero(relative)
     ends = np.cumsum(np.bincount(owners, minlength=len(rows))).tolist()
     names, weights = buckets.tolist(), relative[owners, buckets].tolist()
-    references = np.where(bank.has_reference[rows], bank.references[rows], NEVER).tolist()
+    references = bank.references[rows].tolist()
     totals = bank.totals[rows].tolist()
     result, begin = [], 0
     for place, end in enumerate(ends):
@@ -157,7 +157,7 @@ def decode_histograms(bank: HistogramBank, rows: Integers, stored: Sequence[Hist
     totals = np.array([histogram.total_weight for histogram in stored], dtype=np.float64)
     sums = np.bincount(owners, weights=relative, minlength=len(rows))
     share = totals / np.where(sums > 0.0, sums, np.inf)
-    references = np.array([instant(histogram.reference) for histogram in stored], dtype=np.int64)
-    bank.fill(rows, np.where(sums > 0.0, totals, 0.0), references)
+    bank.references[rows] = [instant(histogram.reference) for histogram in stored]
+    bank.totals[rows] = np.where(sums > 0.0, totals, 0.0)
     bank.weights[rows[owners], buckets] = relative * share[owners]
     bank.find_range(rows)

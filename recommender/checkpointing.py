@@ -27,7 +27,7 @@ from recommender.checkpoint import (
 from recommender.cluster_model import ClusterModel
 from recommender.grouping import Groups, merge_members, merged_samples
 from recommender.histogram_bank import WeightChanges
-from recommender.instants import instant, moment
+from recommender.instants import LATEST, instant, moment
 from recommender.label_sets import TrackedVpa
 from recommender.status import FETCHING_HISTORY, is_active
 
@@ -108,10 +108,9 @@ def _running_peaks(model: ClusterModel, groups: Groups, now: int) -> WeightChang
     place = np.arange(len(copies)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
     group_of_member = np.repeat(np.arange(len(groups)), groups.sizes)[order]
     rows = group_of_member[np.repeat(begin, end - begin) + place]
-    peaks = np.maximum(containers.memory_peak[copies], containers.oom_peak[copies])
     return WeightChanges(
         rows,
-        MEMORY_BUCKETS.bucket_of_amounts(peaks),
+        MEMORY_BUCKETS.bucket_of_amounts(containers.peak[copies]),
         np.ones(len(rows)),
         containers.window_end[copies],
         np.ones(len(rows), dtype=np.bool_),
@@ -155,7 +154,8 @@ def load_checkpoints(
         loaded.pop(tracked.initial.get(checkpoint.container_name, -1), None)
         row = model.set_initial(tracked, checkpoint.container_name, now)
         loaded[row] = (cpu, memory)
-        model.aggregates.first_sample[row] = instant(checkpoint.first_sample)
+        first = checkpoint.first_sample
+        model.aggregates.first_sample[row] = LATEST if first is None else instant(first)
         model.aggregates.last_sample[row] = instant(checkpoint.last_sample)
         model.aggregates.sample_count[row] = checkpoint.sample_count
     rows = np.array(list(loaded), dtype=np.int64)

@@ -6,9 +6,10 @@ Spec: recommender 3, 6.2.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ Flags = NDArray[np.bool_]
 
 NamespacedName = tuple[str, str]
 """Namespace and name."""
+
+_CHUNK = 8192
 
 INACTIVE: frozenset[PodPhase] = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
 """Phases in which a pod uses nothing any more."""
@@ -268,6 +271,11 @@ class ClusterModel:
             self._groups_version = self.links_version
         return self._groups
 
+    @property
+    def aggregate_count(self) -> int:
+        """Number of aggregates that containers feed, as upstream's gauge counts them: without loaded history."""
+        return sum(len(label_set.aggregates) for label_set in self.matching)
+
     def row_of(self, namespace: str, pod: str, container: str) -> int | None:
         """Return the row of a container, None where the pod or the container is not known."""
         state = self.pods.get((namespace, pod))
@@ -308,6 +316,9 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
+        return _by_chunk(samples, partial(self._take_cpu, now=now))
+
+    def _take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         accepted = accepted_cpu(self.containers, samples)
         counted = samples if accepted.all() else samples.select(accepted)
         self._restore_aggregates(counted.containers, now)
@@ -320,7 +331,11 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
-        self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
+        return _by_chunk(samples, partial(self._take_memory, now=now))
+
+    def _take_memory(self, samples: SampleColumns, now: datetime) -> Flags:
+        if self._is_any_bare():
+            self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
         return take_memory(self.containers, self.aggregates, samples)
 
     def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> tuple[OomOutcome, ...]:
@@ -345,14 +360,26 @@ class ClusterModel:
             return OomOutcome.UNKNOWN_POD
         return None if record.container in state.names else OomOutcome.UNKNOWN_CONTAINER
 
+    def _is_any_bare(self) -> bool:
+        """Say whether the aggregate of any container was collected."""
+        return bool((self.containers.aggregate == NO_AGGREGATE).any())
+
     def _restore_aggregates(self, containers: Integers, now: datetime) -> None:
         """Make new aggregates for containers whose own was collected."""
-        bare = self.containers.aggregate[containers] == NO_AGGREGATE
-        for row in containers[bare].tolist() if bare.any() else ():
+        if not self._is_any_bare():
+            return
+        for row in containers[self.containers.aggregate[containers] == NO_AGGREGATE].tolist():
             place = self._places[row]
             if place is not None:
                 state, name = place
                 self.containers.aggregate[row] = self._aggregate(state.label_set, name, instant(now))
+
+
+def _by_chunk(samples: SampleColumns, take: Callable[[SampleColumns], Flags]) -> Flags:
+    """Take in a batch piece by piece, each small enough for its columns to stay in the processor's cache."""
+    if len(samples) <= _CHUNK:
+        return take(samples)
+    return np.concatenate([take(samples.select(slice(i, i + _CHUNK))) for i in range(0, len(samples), _CHUNK)])
 
 
 def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:

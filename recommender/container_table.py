@@ -19,6 +19,9 @@ Flags = NDArray[np.bool_]
 NO_AGGREGATE: Final = -1
 """Stands for the aggregate of a container whose aggregate was collected: the next sample makes a new one."""
 
+NO_CONTAINER: Final = -2
+"""Stands there in rows that are not in use."""
+
 
 class ContainerTable:
     """State of all containers; row r of every array belongs to container r. Owned by one task.
@@ -29,22 +32,24 @@ class ContainerTable:
         last_cpu: int64[rows], instant of the last CPU sample taken in, ``NEVER`` before.
         last_memory: int64[rows], instant of the last memory sample taken in, ``NEVER`` before.
         window_end: int64[rows], end of the running memory window, ``NEVER`` before the first sample.
-        memory_peak: int64[rows], bytes, largest use in the window.
-        oom_peak: int64[rows], bytes, largest need that an OOM kill showed in the window.
+        peak: int64[rows], bytes, what stands for the window in the histogram: its largest use, or the need that an
+            OOM kill showed.
+        memory_peak: int64[rows], bytes, the last peak of the window that was use.
         memory_request: int64[rows], bytes.
         is_held: bool[rows], whether the aggregate is kept although it was collected (recommender 13, item 13).
     """
 
     def __init__(self, capacity: int = 64) -> None:
         self.rows = RowPool()
-        self.aggregate: Integers = np.full(capacity, NO_AGGREGATE, dtype=np.int64)
+        self.aggregate: Integers = np.full(capacity, NO_CONTAINER, dtype=np.int64)
         self.last_cpu: Integers = np.zeros(capacity, dtype=np.int64)
         self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
-        self.window_end: Integers = np.zeros(capacity, dtype=np.int64)
+        self.window_end: Integers = np.full(capacity, NEVER, dtype=np.int64)
+        self.peak: Integers = np.zeros(capacity, dtype=np.int64)
         self.memory_peak: Integers = np.zeros(capacity, dtype=np.int64)
-        self.oom_peak: Integers = np.zeros(capacity, dtype=np.int64)
         self.memory_request: Integers = np.zeros(capacity, dtype=np.int64)
         self.is_held: Flags = np.zeros(capacity, dtype=np.bool_)
+        self._marks: Integers = np.zeros(capacity, dtype=np.int64)
 
     def create(self, aggregate: int) -> int:
         """Return the row of a container that has seen nothing yet.
@@ -57,23 +62,34 @@ class ContainerTable:
             self._grow(row + 1)
         self.aggregate[row] = aggregate
         self.last_cpu[row] = self.last_memory[row] = self.window_end[row] = NEVER
-        self.memory_peak[row] = self.oom_peak[row] = self.memory_request[row] = 0
+        self.peak[row] = self.memory_peak[row] = self.memory_request[row] = 0
         self.is_held[row] = False
         return row
 
     def release(self, row: int) -> None:
         """Forget a container."""
-        self.aggregate[row] = NO_AGGREGATE
+        self.aggregate[row] = NO_CONTAINER
         self.window_end[row] = NEVER
         self.rows.release(row)
 
     def _grow(self, needed: int) -> None:
         capacity = doubled(len(self.aggregate), needed)
-        self.aggregate = grown(self.aggregate, capacity, NO_AGGREGATE)
+        self.aggregate = grown(self.aggregate, capacity, NO_CONTAINER)
         self.last_cpu = grown(self.last_cpu, capacity, 0)
         self.last_memory = grown(self.last_memory, capacity, 0)
-        self.window_end = grown(self.window_end, capacity, 0)
+        self.window_end = grown(self.window_end, capacity, NEVER)
+        self.peak = grown(self.peak, capacity, 0)
         self.memory_peak = grown(self.memory_peak, capacity, 0)
-        self.oom_peak = grown(self.oom_peak, capacity, 0)
         self.memory_request = grown(self.memory_request, capacity, 0)
         self.is_held = grown(self.is_held, capacity, 0)
+        self._marks = grown(self._marks, capacity, 0)
+
+    def are_distinct(self, rows: Integers) -> bool:
+        """Say whether no row occurs twice.
+
+        Args:
+            rows: int64[n], containers.
+        """
+        numbers = np.arange(len(rows))
+        self._marks[rows] = numbers
+        return bool((self._marks.take(rows) == numbers).all())

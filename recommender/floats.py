@@ -35,6 +35,7 @@ _LOG_7: Final = 1.479819860511658591e-01
 
 _EXP2_OVERFLOW: Final = 1.0239999999999999e03
 _EXP2_UNDERFLOW: Final = -1.0740e03
+_EXP2_ORDINARY: Final = 1020.0
 
 
 def _exp_mantissa(fraction: _Number) -> _Number:
@@ -77,12 +78,18 @@ def exp2_each(x: Floats) -> Floats:
     Returns:
         float64[...] of the same shape; infinity and 0.0 beyond the range of a double. Empty in, empty out.
     """
+    if np.all(np.abs(x) < _EXP2_ORDINARY):
+        return _exp2_in_range(x)
     with np.errstate(over="ignore", under="ignore"):
-        bounded = np.clip(x, _EXP2_UNDERFLOW - 1.0, _EXP2_OVERFLOW + 1.0)
-        k = np.trunc(bounded + np.copysign(0.5, bounded))
-        result: Floats = np.ldexp(_exp_mantissa(bounded - k), k.astype(np.int32))
+        result = _exp2_in_range(np.clip(x, _EXP2_UNDERFLOW - 1.0, _EXP2_OVERFLOW + 1.0))
     result[x > _EXP2_OVERFLOW] = np.inf
     result[x < _EXP2_UNDERFLOW] = 0.0
+    return result
+
+
+def _exp2_in_range(x: Floats) -> Floats:
+    k = np.trunc(x + np.copysign(0.5, x))
+    result: Floats = np.ldexp(_exp_mantissa(x - k), k.astype(np.int32))
     return result
 
 

@@ -164,8 +164,7 @@ def merged_samples(aggregates: AggregateTable, groups: Groups) -> tuple[Integers
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing
     members, starts = groups.members, groups.starts
-    first = aggregates.first_sample[members]
-    first = np.minimum.reduceat(np.where(first == NEVER, LATEST, first), starts)
+    first = np.minimum.reduceat(aggregates.first_sample[members], starts)
     last = np.maximum.reduceat(aggregates.last_sample[members], starts)
     count = np.add.reduceat(aggregates.sample_count[members], starts)
     return np.where(first == LATEST, NEVER, first), last, count

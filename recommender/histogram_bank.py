@@ -28,6 +28,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _MAX_AGE_IN_HALF_LIVES = 100
+_LONGEST = 2**62
 _CHUNK = 2048
 
 
@@ -67,8 +68,7 @@ class HistogramBank:
         totals: float64[rows].
         lowest: int64[rows], first bucket with at least epsilon; the last bucket where there is none.
         highest: int64[rows], last bucket with at least epsilon; 0 where there is none.
-        references: int64[rows], nanoseconds since the epoch at which a weight counts as it is.
-        has_reference: bool[rows], false until a row sees its first instant.
+        references: int64[rows], instant at which a weight counts as it is; ``NEVER`` until a row sees its first.
 
     Raises:
         ValueError: The half life is not positive.
@@ -79,12 +79,12 @@ class HistogramBank:
         self.half_life = nanoseconds(half_life)
         if self.half_life <= 0:
             raise ValueError(f"half life {half_life}: must be longer than nothing")
+        self._oldest = min(_MAX_AGE_IN_HALF_LIVES * self.half_life, _LONGEST)
         self.weights: Floats = np.zeros((capacity, scheme.count))
         self.totals: Floats = np.zeros(capacity)
         self.lowest: Integers = np.full(capacity, scheme.count - 1, dtype=np.int64)
         self.highest: Integers = np.zeros(capacity, dtype=np.int64)
-        self.references: Integers = np.zeros(capacity, dtype=np.int64)
-        self.has_reference: Flags = np.zeros(capacity, dtype=np.bool_)
+        self.references: Integers = np.full(capacity, NEVER, dtype=np.int64)
 
     def empty_copy(self, rows: int) -> HistogramBank:
         """Return a bank of the same buckets and half life with so many empty rows."""
@@ -99,8 +99,7 @@ class HistogramBank:
         self.totals = grown(self.totals, capacity, 0)
         self.lowest = grown(self.lowest, capacity, self.scheme.count - 1)
         self.highest = grown(self.highest, capacity, 0)
-        self.references = grown(self.references, capacity, 0)
-        self.has_reference = grown(self.has_reference, capacity, 0)
+        self.references = grown(self.references, capacity, NEVER)
 
     def clear(self, rows: Integers) -> None:
         """Make rows empty and forget their reference time."""
@@ -108,24 +107,12 @@ class HistogramBank:
         self.totals[rows] = 0.0
         self.lowest[rows] = self.scheme.count - 1
         self.highest[rows] = 0
-        self.references[rows] = 0
-        self.has_reference[rows] = False
-
-    def fill(self, rows: Integers, totals: Floats, references: Integers) -> None:
-        """Set totals and reference times; ``find_range`` must follow once the weights are set, too.
-
-        Args:
-            rows: int64[n].
-            totals: float64[n].
-            references: int64[n], nanoseconds since the epoch, ``NEVER`` for none.
-        """
-        self.totals[rows] = totals
-        self.has_reference[rows] = references != NEVER
-        self.references[rows] = np.where(references == NEVER, 0, references)
+        self.references[rows] = NEVER
 
     def is_empty(self, rows: Integers) -> Flags:
         """Say of each row whether no bucket holds epsilon."""
-        return self.weights[rows, self.lowest[rows]] < self.scheme.epsilon
+        empty: Flags = self.weights[rows, self.lowest[rows]] < self.scheme.epsilon
+        return empty
 
     def apply(self, changes: WeightChanges) -> None:
         """Add and take weights, each multiplied by ``2**((instant - reference) / half_life)``.
@@ -135,10 +122,11 @@ class HistogramBank:
         """
         pending = changes
         while len(pending.rows):
-            age = pending.instants - self.references[pending.rows]
-            shifting = (age > _MAX_AGE_IN_HALF_LIVES * self.half_life) | ~self.has_reference[pending.rows]
+            references = self.references.take(pending.rows)
+            # A reference time of NEVER is older than any limit.
+            shifting = references + self._oldest < pending.instants
             if not shifting.any():
-                self._apply_unshifted(pending, age)
+                self._apply_unshifted(pending, pending.instants - references)
                 return
             places = np.flatnonzero(shifting)
             rows, first = np.unique(pending.rows[places], return_index=True)
@@ -146,7 +134,7 @@ class HistogramBank:
             cut[rows] = places[first]
             ready = np.arange(len(pending.rows)) < cut[pending.rows]
             if ready.any():
-                self._apply_unshifted(pending.select(ready), age[ready])
+                self._apply_unshifted(pending.select(ready), (pending.instants - references)[ready])
             self.shift(rows, pending.instants[places[first]])
             pending = pending.select(~ready)
 
@@ -162,16 +150,22 @@ class HistogramBank:
         else:
             _fold_in_order(self.totals, rows, weights, changes.taken, self.scheme.epsilon)
             _fold_in_order(flat, cells, weights, changes.taken, self.scheme.epsilon)
-        self._follow_range(rows, buckets, flat[cells] >= self.scheme.epsilon)
+            self._narrow_range(rows, buckets)
+        self._widen_range(rows, buckets)
 
-    def _follow_range(self, rows: Integers, buckets: Integers, live: Flags) -> None:
-        """Bring ``lowest`` and ``highest`` up to date after changes to single buckets."""
-        lowest, highest = self.lowest[rows], self.highest[rows]
-        wider = live & ((buckets < lowest) | (buckets > highest))
-        if wider.any():
-            np.minimum.at(self.lowest, rows[wider], buckets[wider])
-            np.maximum.at(self.highest, rows[wider], buckets[wider])
-        bare = ~live & ((buckets == lowest) | (buckets == highest))
+    def _widen_range(self, rows: Integers, buckets: Integers) -> None:
+        """Take changed buckets that now hold epsilon into the range from ``lowest`` to ``highest``."""
+        outside = (buckets < self.lowest.take(rows)) | (buckets > self.highest.take(rows))
+        if outside.any():
+            rows, buckets = rows[outside], buckets[outside]
+            live = self.weights[rows, buckets] >= self.scheme.epsilon
+            np.minimum.at(self.lowest, rows[live], buckets[live])
+            np.maximum.at(self.highest, rows[live], buckets[live])
+
+    def _narrow_range(self, rows: Integers, buckets: Integers) -> None:
+        """Find the range anew where a changed bucket at its end holds less than epsilon."""
+        at_end = (buckets == self.lowest[rows]) | (buckets == self.highest[rows])
+        bare = at_end & (self.weights[rows, buckets] < self.scheme.epsilon)
         if bare.any():
             self.find_range(np.unique(rows[bare]))
 
@@ -191,13 +185,11 @@ class HistogramBank:
             instants: int64[n], nanoseconds since the epoch.
         """
         target = rounded(instants, self.half_life)
-        before = np.where(self.has_reference[rows], self.references[rows], NEVER)
-        exponent = np.floor(elapsed(before, target) / self.half_life + 0.5)
+        exponent = np.floor(elapsed(self.references[rows], target) / self.half_life + 0.5)
         with np.errstate(over="ignore", under="ignore"):
             factor = np.ldexp(1.0, np.clip(exponent, -(1 << 20), 1 << 20).astype(np.int32))
         self.totals[rows] *= factor
         self.references[rows] = target
-        self.has_reference[rows] = True
         filled = self.lowest[rows] <= self.highest[rows]
         if filled.any():
             self._scale_range(rows[filled], factor[filled])
@@ -245,8 +237,7 @@ class HistogramBank:
 
     def _align(self, rows: Integers, other: HistogramBank, other_rows: Integers) -> None:
         """Shift the older of each pair to the younger."""
-        ours = np.where(self.has_reference[rows], self.references[rows], NEVER)
-        theirs = np.where(other.has_reference[other_rows], other.references[other_rows], NEVER)
+        ours, theirs = self.references[rows], other.references[other_rows]
         older, younger = ours < theirs, ours > theirs
         if older.any():
             self.shift(rows[older], theirs[older])

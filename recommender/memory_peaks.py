@@ -49,7 +49,7 @@ def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags
     Returns:
         bool[n].
     """
-    return (samples.amounts >= 0) & (samples.instants >= containers.last_memory[samples.containers])
+    return (samples.amounts >= 0) & (samples.instants >= containers.last_memory.take(samples.containers))
 
 
 def take_memory(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Flags:
@@ -63,7 +63,7 @@ def take_memory(containers: ContainerTable, aggregates: AggregateTable, samples:
     Returns:
         bool[n], which samples were taken in.
     """
-    split = turns(samples.containers, len(containers.aggregate))
+    split = turns(containers, samples.containers)
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
     for positions in [np.arange(len(samples))] if split is None else split:
@@ -98,20 +98,18 @@ def move_windows(
     """
     rows, instants = turn.containers, turn.instants
     containers.last_memory[rows] = instants
-    window = containers.window_end[rows]
-    window = np.where(window == NEVER, instants, window)
-    old_peak = np.maximum(containers.memory_peak[rows], containers.oom_peak[rows])
+    window, old_peak = containers.window_end.take(rows), containers.peak.take(rows)
     opens = instants >= window
     replaces = ~opens & (old_peak != 0) & (turn.amounts > old_peak)
     if opens.any():
         window[opens] = _open_windows(containers, aggregates, turn.select(opens), window[opens])
     counts = opens | replaces
-    peaks = containers.oom_peak if is_oom else containers.memory_peak
-    peaks[rows[counts]] = turn.amounts[counts]
-    aggregate = containers.aggregate[rows]
+    containers.peak[rows[counts]] = turn.amounts[counts]
+    if not is_oom:
+        containers.memory_peak[rows[counts]] = turn.amounts[counts]
     return PeakChanges(
         np.concatenate((positions[replaces] * 2, positions[counts] * 2 + 1)),
-        np.concatenate((aggregate[replaces], aggregate[counts])),
+        containers.aggregate[np.concatenate((rows[replaces], rows[counts]))],
         np.concatenate((old_peak[replaces], turn.amounts[counts])),
         np.concatenate((window[replaces], window[counts])),
         np.arange(replaces.sum() + counts.sum()) < replaces.sum(),
@@ -124,10 +122,11 @@ def _open_windows(
     """Start the window that each sample falls into and return its end."""
     rows = turn.containers
     interval = aggregates.interval[containers.aggregate[rows]]
-    end = window + (turn.instants - window) // interval * interval + interval
+    begin = np.where(window == NEVER, turn.instants, window)
+    end: Integers = begin + (turn.instants - begin) // interval * interval + interval
     containers.window_end[rows] = end
+    containers.peak[rows] = 0
     containers.memory_peak[rows] = 0
-    containers.oom_peak[rows] = 0
     return end
 
 

@@ -66,7 +66,7 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
     """
     recorded = np.zeros(len(kills), dtype=np.bool_)
     changes: list[PeakChanges] = []
-    split = turns(kills.containers, len(containers.aggregate))
+    split = turns(containers, kills.containers)
     for positions in [np.arange(len(kills))] if split is None else split:
         turn = kills.select(positions)
         aggregate = containers.aggregate[turn.containers]

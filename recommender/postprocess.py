@@ -8,7 +8,7 @@ Spec: recommender 4.3, 4.4.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -31,21 +31,6 @@ WHOLE_CORES_PREFIX: Final = "vpa-post-processor.kubernetes.io/"
 WHOLE_CORES_SUFFIX: Final = "_integerCPU"
 _MILLICORES_PER_CORE: Final = 1000
 _UNITS: Final = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerAmounts:
-    """Amounts of one container.
-
-    Args:
-        name: The container.
-        cpu: Target, lower and upper bound in millicores; None where CPU is not recommended.
-        memory: Likewise in bytes.
-    """
-
-    name: str
-    cpu: tuple[int, int, int] | None
-    memory: tuple[int, int, int] | None
 
 
 def rounded_up(amounts: Integers, step: int) -> Integers:
@@ -80,55 +65,65 @@ def _whole_cores(groups: Groups) -> Iterable[bool]:
             yield tracked.vpa.annotations.get(key) == "true"
 
 
-def amounts_by_vpa(groups: Groups, estimates: Estimates) -> list[list[ContainerAmounts]]:
-    """Return for each VPA the amounts of its containers, sorted by name, without those that are switched off."""
-    cpu: list[tuple[int, int, int]] = list(zip(*estimates.cpu.tolist(), strict=True))
-    memory: list[tuple[int, int, int]] = list(zip(*estimates.memory.tolist(), strict=True))
-    with_cpu, with_memory = groups.controls_cpu.tolist(), groups.controls_memory.tolist()
-    entries = [
-        ContainerAmounts(name, cpu[place] if with_cpu[place] else None, memory[place] if with_memory[place] else None)
-        if is_scaled
-        else None
-        for place, (name, is_scaled) in enumerate(zip(groups.names, groups.is_scaled.tolist(), strict=True))
-    ]
-    bounds = groups.bounds.tolist()
-    return [[entry for entry in entries[begin:end] if entry is not None] for begin, end in pairwise(bounds)]
-
-
-def recommendation(vpa: Vpa, amounts: Iterable[ContainerAmounts], settings: RenderingSettings) -> Recommendation:
-    """Return the recommendation of one VPA, capped by its policy and the global maximum.
+def recommendations(groups: Groups, estimates: Estimates, settings: RenderingSettings) -> list[Recommendation]:
+    """Return the recommendation of each VPA, capped by its policies and the global maximum.
 
     Args:
-        vpa: Tells the policies.
-        amounts: Rounded amounts of its containers, sorted by name.
+        groups: Groups of the VPAs.
+        estimates: Their rounded amounts.
         settings: Humanised memory and the global maximum.
+
+    Returns:
+        One recommendation for each of ``groups.vpas``, its containers sorted by name and without those switched off.
     """
-    return Recommendation(tuple(_capped(vpa, _rendered(entry, settings), settings) for entry in amounts))
+    places = (TARGET, LOWER_BOUND, UPPER_BOUND)
+    vectors = zip(*(_vectors(groups, estimates, place, settings) for place in places), strict=True)
+    entries = [
+        ContainerRecommendation(name, target, lower, upper, target) if is_scaled else None
+        for name, is_scaled, (target, lower, upper) in zip(
+            groups.names, groups.is_scaled.tolist(), vectors, strict=True
+        )
+    ]
+    ends = pairwise(groups.bounds.tolist())
+    return [
+        Recommendation(
+            tuple(_capped(tracked.vpa, entry, settings) for entry in entries[begin:end] if entry is not None)
+        )
+        for tracked, (begin, end) in zip(groups.vpas, ends, strict=True)
+    ]
 
 
-def _rendered(amounts: ContainerAmounts, settings: RenderingSettings) -> ContainerRecommendation:
-    """Return the uncapped recommendation of one container."""
-    target = _vector(amounts, TARGET, settings)
-    lower, upper = _vector(amounts, LOWER_BOUND, settings), _vector(amounts, UPPER_BOUND, settings)
-    return ContainerRecommendation(amounts.name, target, lower, upper, target)
+def _vectors(groups: Groups, estimates: Estimates, place: int, settings: RenderingSettings) -> list[ResourceList]:
+    """Return one vector of every group: the controlled ones of its amounts as quantities."""
+    cpu = [as_quantity(amount, CPU) for amount in estimates.cpu[place].tolist()]
+    render = _humanised_or_zero if settings.humanize_memory else _as_memory
+    memory = [render(amount) for amount in estimates.memory[place].tolist()]
+    columns = zip(cpu, memory, groups.controls_cpu.tolist(), groups.controls_memory.tolist(), strict=True)
+    return [
+        {CPU: c, MEMORY: m}
+        if with_cpu and with_memory
+        else {CPU: c}
+        if with_cpu
+        else {MEMORY: m}
+        if with_memory
+        else {}
+        for c, m, with_cpu, with_memory in columns
+    ]
 
 
-def _vector(amounts: ContainerAmounts, place: int, settings: RenderingSettings) -> ResourceList:
-    vector: dict[str, Quantity] = {}
-    if amounts.cpu is not None:
-        vector[CPU] = as_quantity(amounts.cpu[place], CPU)
-    if amounts.memory is not None:
-        given = amounts.memory[place]
-        vector[MEMORY] = humanised(given) if settings.humanize_memory and given else as_quantity(given, MEMORY)
-    return vector
+def _as_memory(amount: int) -> Quantity:
+    return as_quantity(amount, MEMORY)
+
+
+def _humanised_or_zero(amount: int) -> Quantity:
+    return humanised(amount) if amount else as_quantity(0, MEMORY)
 
 
 def _capped(vpa: Vpa, entry: ContainerRecommendation, settings: RenderingSettings) -> ContainerRecommendation:
     """Bound target, lower and upper bound; the uncapped target stays."""
-    policy = container_policy(vpa, entry.container_name)
-    if policy is None and not settings.maximum:
+    if not vpa.container_policies and not settings.maximum:
         return entry
-    caps = policy_bounds(policy, settings.maximum)
+    caps = policy_bounds(container_policy(vpa, entry.container_name), settings.maximum)
     if not caps.minimum and not caps.maximum:
         return entry
     return replace(

@@ -37,7 +37,7 @@ class SampleColumns:
         """Number of samples."""
         return len(self.containers)
 
-    def select(self, chosen: Flags | Integers) -> SampleColumns:
+    def select(self, chosen: Flags | Integers | slice) -> SampleColumns:
         """Return the chosen samples, in order."""
         return SampleColumns(self.containers[chosen], self.instants[chosen], self.amounts[chosen])
 
@@ -67,19 +67,19 @@ class UsageColumns:
         return SampleColumns(self.containers, self.instants, self.memory)
 
 
-def turns(containers: Integers, table_size: int) -> list[Integers] | None:
+def turns(containers: ContainerTable, rows: Integers) -> list[Integers] | None:
     """Cut a batch into turns in which every container occurs at most once.
 
     Args:
-        containers: int64[n], container rows below ``table_size``.
-        table_size: Number of rows of the container table.
+        containers: The table.
+        rows: int64[n], containers of the batch.
 
     Returns:
         Positions of each turn's samples, ascending; None where one turn takes all.
     """
-    if len(containers) == 0 or np.bincount(containers, minlength=table_size).max() <= 1:
+    if containers.are_distinct(rows):
         return None
-    rank = ranks(containers)
+    rank = ranks(rows)
     order = np.argsort(rank, kind="stable")
     return np.split(order, np.cumsum(np.bincount(rank))[:-1])
 
@@ -91,8 +91,8 @@ def accepted_cpu(containers: ContainerTable, samples: SampleColumns) -> Flags:
         bool[n].
     """
     usable = samples.amounts >= 0
-    latest = containers.last_cpu[samples.containers]
-    split = turns(samples.containers, len(containers.aggregate))
+    latest = containers.last_cpu.take(samples.containers)
+    split = turns(containers, samples.containers)
     if split is not None:
         latest = np.maximum(latest, _latest_before(samples, usable, split))
     return usable & (samples.instants > latest)
@@ -121,5 +121,5 @@ def take_cpu(containers: ContainerTable, aggregates: AggregateTable, samples: Sa
         aggregates: Takes the samples; every container must have its aggregate.
         samples: Samples that ``accepted_cpu`` let pass.
     """
-    aggregates.add_cpu(containers.aggregate[samples.containers], samples.amounts, samples.instants)
+    aggregates.add_cpu(containers.aggregate.take(samples.containers), samples.amounts, samples.instants)
     np.maximum.at(containers.last_cpu, samples.containers, samples.instants)

@@ -5,7 +5,6 @@ Spec: recommender 5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -142,30 +141,3 @@ def _same_entry(ours: ContainerRecommendation, theirs: ContainerRecommendation) 
 
 def _same_vector(ours: ResourceList | None, theirs: ResourceList | None) -> bool:
     return (ours or {}) == (theirs or {})
-
-
-@dataclass(frozen=True, slots=True)
-class MissingRecommendations:
-    """Since when, or since which report, each VPA has been without a recommendation.
-
-    Args:
-        since: By namespace and name of the VPA.
-    """
-
-    since: Mapping[tuple[str, str], datetime]
-
-    def after(
-        self, found: Mapping[tuple[str, str], bool], now: datetime
-    ) -> tuple[MissingRecommendations, tuple[tuple[str, str], ...]]:
-        """Fold in one round.
-
-        Args:
-            found: Of each VPA of the round, whether it has a recommendation; the others are forgotten.
-            now: When the round took place.
-
-        Returns:
-            The new state, and the VPAs to be reported: without a recommendation for more than half an hour.
-        """
-        missing = {key: self.since.get(key, now) for key, has in found.items() if not has}
-        overdue = tuple(key for key, start in missing.items() if now - start > MISSING_PATIENCE)
-        return MissingRecommendations(missing | dict.fromkeys(overdue, now)), overdue
