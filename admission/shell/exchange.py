@@ -1,0 +1,151 @@
+"""Bytes of an AdmissionReview to a request and back: the only place where both are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from admission.field_errors import FieldError
+from admission.json_node import UnreadableFieldError
+from admission.review import (
+    PODS,
+    VPA_RESOURCE,
+    ReviewRequest,
+    ReviewRules,
+    SubmittedPod,
+    Unreadable,
+    VpaChange,
+    review,
+)
+from admission.submitted_vpa import SubmittedVpa, submitted_vpa
+from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
+from admission.vpa_matching import ClusterView
+from autoscaling.errors import InvalidObjectError
+from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.review import (
+    AdmissionRequest,
+    AdmissionResponse,
+    Status,
+    StatusCause,
+    StatusDetails,
+    containers_with_resources,
+    decode_review,
+    decode_tree,
+    encode_review,
+    patch_text,
+)
+
+_UNPROCESSABLE = 422
+_UPDATE = "UPDATE"
+_GENERATED = "%"
+"""Ends the name of a pod that the API server has yet to name; no real name can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A review as it came in.
+
+    Args:
+        uid: What the answer has to repeat; empty where it could not be read.
+        request: None where there is nothing to review, and then ``problem`` says why.
+    """
+
+    uid: str
+    request: ReviewRequest | None
+    problem: Verdict | None = None
+
+
+def read_question(body: bytes, rules: ReviewRules) -> Question:
+    """Read an AdmissionReview (spec: admission:4.3, admission:6.2).
+
+    Whatever is wrong with it is part of what is returned.
+    """
+    try:
+        request = decode_review(body)
+    except ValueError as error:
+        verdict = Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNREADABLE_REVIEW, str(error))
+        return Question("", None, verdict)
+    if request is None:
+        return Question("", None, Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST))
+    return Question(request.uid, _request(request, rules))
+
+
+def verdict_on(question: Question, view: ClusterView, rules: ReviewRules) -> Verdict:
+    """Decide on a question that was read."""
+    if question.request is not None:
+        return review(question.request, view, rules)
+    return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
+
+
+def write_answer(uid: str, verdict: Verdict) -> bytes:
+    """Return the AdmissionReview that carries a verdict."""
+    operations = [operation.as_json() for operation in verdict.patch]
+    return encode_review(
+        AdmissionResponse(
+            uid=uid,
+            allowed=verdict.is_allowed,
+            status=_status(verdict.denial) if verdict.denial else None,
+            patch=patch_text(operations) if operations else "",
+            patch_type="JSONPatch" if operations else "",
+            warnings=verdict.warnings,
+        )
+    )
+
+
+def _request(wire: AdmissionRequest, rules: ReviewRules) -> ReviewRequest:
+    """Decode the object of a request, if it is one that is reviewed here."""
+    resource = (wire.resource.group, wire.resource.resource)
+    submitted: SubmittedPod | VpaChange | Unreadable | None = None
+    if resource == PODS:
+        submitted = _pod(wire)
+    elif resource == (rules.vpa_group, VPA_RESOURCE):
+        submitted = _vpa_change(wire)
+    return ReviewRequest(
+        group=wire.resource.group,
+        version=wire.resource.version,
+        resource=wire.resource.resource,
+        kind=(wire.request_kind or wire.kind).kind,
+        namespace=wire.namespace,
+        name=wire.name,
+        object=submitted,
+    )
+
+
+def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:
+    """Decode a pod; one without a name lies in the namespace of the request (spec: admission:6.2)."""
+    raw = bytes(wire.object)
+    try:
+        pod = decode_pod(raw)
+        is_nameless = not pod.name or pod.name.endswith(_GENERATED)
+        in_place = replace(pod, namespace=wire.namespace) if is_nameless else pod
+        return SubmittedPod(in_place, containers_with_resources(raw))
+    except InvalidObjectError as error:
+        return Unreadable(error.problem)
+    except ValueError as error:
+        return Unreadable(str(error))
+
+
+def _vpa_change(wire: AdmissionRequest) -> VpaChange | Unreadable:
+    """Decode a VPA and what it was before."""
+    try:
+        old = submitted_vpa(decode_tree(bytes(wire.old_object))) if wire.operation == _UPDATE else SubmittedVpa()
+        return VpaChange(submitted_vpa(decode_tree(bytes(wire.object))), old)
+    except (UnreadableFieldError, ValueError) as error:
+        return Unreadable(str(error))
+
+
+def _status(denial: Denial) -> Status:
+    """Return the Status of a refusal, with each error as a cause (spec: admission:4.3)."""
+    kind = f"{denial.kind}.{denial.group}" if denial.group else denial.kind
+    errors = "; ".join(str(error) for error in denial.errors)
+    return Status(
+        status="Failure",
+        message=f'{kind} "{denial.name}" is refused: {errors}',
+        reason="Invalid",
+        details=StatusDetails(denial.name, denial.group, denial.kind, tuple(_cause(error) for error in denial.errors)),
+        code=_UNPROCESSABLE,
+    )
+
+
+def _cause(error: FieldError) -> StatusCause:
+    """Return one error as a cause."""
+    return StatusCause(error.fault.value, error.explanation, error.path)

@@ -1,0 +1,89 @@
+"""What one replica at a time does for all of them: renew the certificates and keep the webhook registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from admission.shell.certificates import CertificateInUse, CertificateSource
+from admission.shell.registration import Registration
+from autoscaling.errors import EvenkeelError
+from autoscaling.kube.lease import LeaderElection, LeadershipLostError
+from autoscaling.kube.pacing import Pacing
+
+ROUND_SECONDS = 30.0
+FIRST_LOOKS_SECONDS = 1.0
+NEXT_LOOKS_SECONDS = 10.0
+"""How often a replica looks for other certificates, before and after it has its first ones."""
+
+log = structlog.get_logger()
+
+
+class Upkeep:
+    """Rounds of the replica that holds the certificate Lease.
+
+    Args:
+        source: Where certificates come from.
+        in_use: Puts them into force here.
+        registration: None where somebody else registers the webhook.
+        pacing: Clock and pauses.
+    """
+
+    def __init__(
+        self,
+        source: CertificateSource,
+        in_use: CertificateInUse,
+        registration: Registration | None,
+        pacing: Pacing,
+    ) -> None:
+        self._source = source
+        self._in_use = in_use
+        self._registration = registration
+        self._pacing = pacing
+
+    async def run(self, candidate: Callable[[], LeaderElection]) -> None:
+        """Stand for election for ever; a lost leadership costs no request, so the process goes on serving."""
+        while True:
+            try:
+                await candidate().lead(self._lead)
+            except LeadershipLostError as error:
+                log.warning("certificate Lease lost", error=str(error))
+
+    async def _lead(self) -> None:
+        """Do rounds for ever."""
+        if self._registration is not None:
+            await self._registration.report_others()
+        while True:
+            await self.round()
+            await self._pacing.sleep(ROUND_SECONDS)
+
+    async def round(self) -> None:
+        """Do what is due; what fails is tried again in the next round."""
+        try:
+            published = None
+            if self._registration is not None:
+                published = (await self._registration.read()).authorities
+            certificates = await self._source.maintain(published)
+            if certificates is None:
+                return
+            self._in_use.use(certificates)
+            if self._registration is not None:
+                await self._registration.ensure(certificates.authorities)
+        except EvenkeelError as error:
+            log.error("upkeep of the webhook failed", error=str(error))  # noqa: TRY400 - the message says it all
+
+    async def follow(self, on_first: Callable[[], None]) -> None:
+        """Put into force what the leader or others provide, for ever.
+
+        Args:
+            on_first: Called once there is a certificate.
+        """
+        while True:
+            try:
+                certificates = await self._source.load()
+                if certificates is not None and self._in_use.use(certificates):
+                    on_first()
+            except EvenkeelError as error:
+                log.warning("certificates not looked at", error=str(error))
+            await self._pacing.sleep(NEXT_LOOKS_SECONDS if self._in_use.is_there else FIRST_LOOKS_SECONDS)
