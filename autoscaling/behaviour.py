@@ -51,6 +51,12 @@ class Behaviour:
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
     )
 
+    no_recommendation_without_samples: bool = _switch(
+        "E4",
+        "A resource of which no sample was seen is not recommended. Otherwise it gets the minimum, with bounds no "
+        "wider, and running pods are shrunk to that at once, for example while the metrics API does not answer.",
+    )
+
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:
         """Return the behaviour of a whole profile."""

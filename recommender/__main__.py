@@ -125,6 +125,7 @@ def loop_settings(config: RecommenderConfig) -> LoopSettings:
             integer_cpu=config.cpu_integer_post_processor_enabled,
             maximum=global_maximum(config),
         ),
+        behaviour=config.switches(),
     )
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
 from recommender.cluster_model import ClusterModel
 from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
-from recommender.postprocess import amounts_by_vpa, humanised, recommendation, rounded_estimates
+from recommender.postprocess import humanised, recommendations, rounded_estimates
 from recommender.settings import EstimatorSettings, RenderingSettings
+from recommender.unseen import without_silent_entries, without_unseen
 
 Integers = NDArray[np.int64]
 
@@ -31,7 +33,11 @@ def estimates_of(model: ClusterModel, groups: Groups, settings: EstimatorSetting
 
 
 def recommend(
-    model: ClusterModel, groups: Groups, settings: EstimatorSettings, rendering: RenderingSettings
+    model: ClusterModel,
+    groups: Groups,
+    settings: EstimatorSettings,
+    rendering: RenderingSettings,
+    behaviour: Behaviour,
 ) -> list[Recommendation]:
     """Return the recommendation of each VPA and remember the uncapped targets in the aggregates.
 
@@ -40,16 +46,15 @@ def recommend(
         groups: Groups of its VPAs.
         settings: How histograms become amounts.
         rendering: How amounts become quantities.
+        behaviour: Whether resources of which nothing was seen are left out.
 
     Returns:
         One recommendation for each of ``groups.vpas``, in order; empty where no container is scaled.
     """
-    estimates = rounded_estimates(groups, estimates_of(model, groups, settings), rendering)
-    remember_targets(model.aggregates, groups, estimates, rendering)
-    amounts = amounts_by_vpa(groups, estimates)
-    return [
-        recommendation(tracked.vpa, entries, rendering) for tracked, entries in zip(groups.vpas, amounts, strict=True)
-    ]
+    seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
+    estimates = rounded_estimates(seen, estimates_of(model, seen, settings), rendering)
+    remember_targets(model.aggregates, seen, estimates, rendering)
+    return without_silent_entries(groups, seen, recommendations(seen, estimates, rendering))
 
 
 def remember_targets(

@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
@@ -44,6 +45,7 @@ class LoopSettings:
         ignored: Namespaces whose VPAs are left out.
         estimator: How histograms become amounts.
         rendering: How amounts become quantities.
+        behaviour: Where to decide otherwise than upstream.
     """
 
     name: str
@@ -51,6 +53,7 @@ class LoopSettings:
     ignored: frozenset[str]
     estimator: EstimatorSettings
     rendering: RenderingSettings
+    behaviour: Behaviour
 
     def serves(self, vpa: Vpa) -> bool:
         """Say whether a VPA is this recommender's (spec: recommender:6.2)."""
@@ -181,7 +184,9 @@ class Loop:
         now = self.parts.driver.now()
         tracked = [t for key, t in self.model.vpas.items() if key in self.problems]
         groups = Groups.of(tracked)
-        recommendations = recommend(self.model, groups, self.settings.estimator, self.settings.rendering)
+        recommendations = recommend(
+            self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
+        )
         changed: list[tuple[Vpa, VpaStatus]] = []
         self.parts.metrics.start_round()
         for each, recommendation in zip(tracked, recommendations, strict=True):

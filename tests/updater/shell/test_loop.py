@@ -18,7 +18,17 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Delay, Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing
 from tests.builders import T0
-from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, recommended_status, vpa_object
+from tests.embedded import (
+    GROUP,
+    HeldDriver,
+    Json,
+    api_server,
+    client_for,
+    deploy,
+    pod_object,
+    recommended_status,
+    vpa_object,
+)
 from updater.ratelimit import TokenBucket
 from updater.settings import Settings
 from updater.shell.actuator import Buckets
@@ -226,19 +236,12 @@ async def test_a_bucket_without_tokens_ends_the_round(server: ApiServer) -> None
 
 
 async def test_a_bad_pod_and_a_bad_vpa_do_not_keep_the_others_from_being_updated(server: ApiServer) -> None:
-    broken = server.store.read("v1", "Pod", "web-0", "default")
-    bad_amounts = {"requests": {"cpu": "x"}}
-    spec = {"nodeName": "n", "containers": [{"name": "main", "image": "i", "resources": bad_amounts}]}
-    server.store.create({**broken, "metadata": {**_meta(broken), "name": "web-bad", "uid": "bad"}, "spec": spec})
+    bad = pod_object("web-bad", "web")
+    bad["status"] = {"phase": "Running", "startTime": "yesterday"}
+    server.store.create(bad)
     server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
     async with updater(server) as loop:
         await loop.run_round()
         assert set(loop.caches.pods.unreadable) == {("default", "web-bad")}, "beyond:B-32"
         assert set(loop.caches.vpas.unreadable) == {("default", "broken")}, "beyond:B-32"
         assert sample(loop, "updated") == 1
-
-
-def _meta(pod: Json) -> Json:
-    metadata = pod["metadata"]
-    assert isinstance(metadata, dict)
-    return {k: v for k, v in metadata.items() if k not in {"uid", "resourceVersion"}}

@@ -1,0 +1,295 @@
+"""Whole rounds of the recommender against the embedded API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from http import HTTPStatus
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
+from autoscaling.runtime.health import Vitals
+from evenkeel.simulator.api.metrics import StaticMetrics, Window
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.faults import Fault, Refuse
+from recommender.cluster_model import ClusterModel
+from recommender.settings import EstimatorSettings, RenderingSettings
+from recommender.shell.caches import Caches
+from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
+from recommender.shell.loop import Loop, LoopSettings, Parts
+from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.statuses import StatusWriter
+from tests.builders import T0
+from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, pod_object, vpa_object
+
+pytestmark = pytest.mark.anyio
+MINUTE = timedelta(minutes=1)
+CHECKPOINTS = checkpoints(GROUP)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def server() -> ApiServer:
+    made = api_server()
+    deploy(made)
+    made.store.create(vpa_object())
+    return made
+
+
+def used(server: ApiServer, minutes: int, cpu: str = "100m", memory: str = "300Mi", pod: str = "web-0") -> None:
+    """Set what the metrics API answers."""
+    metrics = server.metrics
+    assert isinstance(metrics, StaticMetrics)
+    metrics.put_pod(("default", pod), {"main": (cpu, memory)}, Window(T0 + minutes * MINUTE))
+
+
+@asynccontextmanager
+async def recommender(
+    server: ApiServer,
+    *,
+    name: str = "default",
+    ignored: tuple[str, ...] = (),
+    profile: Profile = Profile.EVENKEEL,
+    started_minutes: int = 0,
+) -> AsyncIterator[Loop]:
+    """A recommender with filled caches and loaded history."""
+    async with client_for(server) as client:
+        caches = Caches(client, GROUP, "")
+        caches.start()
+        await caches.wait_synced(10)
+        driver = HeldDriver(T0 + started_minutes * MINUTE)
+        keeping = CheckpointSettings(CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored))
+        parts = Parts(
+            client,
+            caches,
+            StatusWriter(client, vertical_pod_autoscalers(GROUP), 2),
+            CheckpointKeeper(client, keeping, driver.now()),
+            RecommenderMetrics.register(CollectorRegistry()),
+            Vitals(MINUTE, client.pacing.monotonic),
+            driver,
+        )
+        settings = LoopSettings(
+            name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), Behaviour.of(profile)
+        )
+        loop = Loop(settings, parts, ClusterModel())
+        await loop.load_history()
+        try:
+            yield loop
+        finally:
+            await caches.stop()
+
+
+async def run_at(loop: Loop, minutes: int) -> None:
+    """Run one round at so many minutes after T0."""
+    driver = loop.parts.driver
+    assert isinstance(driver, HeldDriver)
+    driver.time = T0 + minutes * MINUTE
+    await loop.run_round()
+
+
+async def until(check: Callable[[], bool]) -> None:
+    """Let the watches run until something is true."""
+    async with asyncio.timeout(10):
+        while not check():  # noqa: ASYNC110 there is no event for what the check looks at
+            await asyncio.sleep(0)
+
+
+def status(server: ApiServer, name: str = "web") -> Json:
+    found = server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", name, "default").get("status")
+    return found if isinstance(found, dict) else {}
+
+
+def target(server: ApiServer, name: str = "web") -> object:
+    recommendation = status(server, name).get("recommendation")
+    entries = recommendation.get("containerRecommendations", []) if isinstance(recommendation, dict) else []
+    return entries[0]["target"] if entries else None
+
+
+def conditions(server: ApiServer, name: str = "web") -> dict[str, str]:
+    entries = status(server, name).get("conditions", [])
+    assert isinstance(entries, list)
+    return {entry["type"]: entry["status"] for entry in entries}
+
+
+def stored(server: ApiServer) -> list[Json]:
+    return server.store.list(f"{GROUP}/v1", "VerticalPodAutoscalerCheckpoint", "default")
+
+
+async def test_usage_becomes_a_recommendation_and_a_checkpoint(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+    assert target(server) == {"cpu": "126m", "memory": "380258472"}, "recommender:E3"
+    assert status(server)["observedGeneration"] == 1
+    assert conditions(server) == {"RecommendationProvided": "True"}
+    (checkpoint,) = stored(server)
+    assert checkpoint["spec"] == {"vpaObjectName": "web", "containerName": "main"}
+    body = checkpoint["status"]
+    assert isinstance(body, dict)
+    assert body["cpuHistogram"]["bucketWeights"] == {"8": 10000}
+    assert body["memoryHistogram"] == {"referenceTimestamp": "2026-01-02T00:00:00Z"}, "the running peak is left out"
+    assert (body["version"], body["totalSamplesCount"]) == ("v3", 1)
+
+
+async def test_a_status_is_written_only_when_it_changed(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        await server.requests.until(lambda log: len(log.calls("patch", path="/status$")) == 1)
+        await until(lambda: bool(loop.parts.caches.vpas.snapshot()[0].conditions))
+        await run_at(loop, 2)
+    assert len(server.requests.calls(verb="patch", path="/status$")) == 1, "recommender:5"
+
+
+async def test_history_is_loaded_from_checkpoints(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+    server.store.merge({**vpa_object(), "status": None})
+    metrics = server.metrics
+    assert isinstance(metrics, StaticMetrics)
+    metrics.pod_rows.clear()
+    async with recommender(server, started_minutes=2) as loop:
+        await run_at(loop, 3)
+    cpu = target(server)
+    assert isinstance(cpu, dict)
+    assert cpu["cpu"] == "126m", "recommender:6.4"
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "wanted", "provided"),
+    [
+        ("recommender:E4", Profile.UPSTREAM, {"cpu": "25m", "memory": "250Mi"}, "True"),
+        ("evenkeel", Profile.EVENKEEL, None, "False"),
+    ],
+)
+async def test_what_is_recommended_before_anything_was_seen(
+    server: ApiServer, row: str, profile: Profile, wanted: object, provided: str
+) -> None:
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+    assert target(server) == wanted, row
+    assert conditions(server) == {"RecommendationProvided": provided}, row
+
+
+async def test_a_metrics_api_that_does_not_answer_ends_nothing(server: ApiServer) -> None:
+    used(server, 1)
+    server.faults.add(Fault(Refuse(HTTPStatus.NOT_FOUND), path="/apis/metrics.k8s.io", count=1))
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        assert target(server) is None
+        await run_at(loop, 2)
+    assert target(server) is not None
+
+
+async def test_a_target_that_is_not_the_topmost_controller_is_said_to_be_unsupported(server: ApiServer) -> None:
+    target_ref = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-rs"}
+    server.store.create(vpa_object("below", targetRef=target_ref))
+    server.store.create(vpa_object("gone"))
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+    assert target(server) is not None, "beyond:B-32: the others go on"
+    for name in ("below", "gone"):
+        assert conditions(server, name) == {
+            "ConfigUnsupported": "True",
+            "NoPodsMatched": "True",
+            "RecommendationProvided": "False",
+        }, "recommender:11.3"
+    entries = status(server, "below")["conditions"]
+    assert isinstance(entries, list)
+    message = next(c["message"] for c in entries if c["type"] == "ConfigUnsupported")
+    assert "apps/v1.Deployment/web" in message, "the message names the way out"
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "ignored", "asked", "served"),
+    [
+        ("recommender:6.2", "default", (), [], True),
+        ("recommender:6.2", "default", (), [{"name": "default"}], True),
+        ("recommender:6.2", "default", (), [{"name": "other"}], False),
+        ("recommender:6.2", "other", (), [{"name": "other"}], True),
+        ("recommender:6.2", "other", (), [], False),
+        ("recommender:6.2", "default", ("default",), [], False),
+    ],
+)
+async def test_which_vpas_are_served(
+    server: ApiServer, row: str, name: str, ignored: tuple[str, ...], asked: list[Json], *, served: bool
+) -> None:
+    server.store.merge(vpa_object(recommenders=asked))
+    used(server, 1)
+    async with recommender(server, name=name, ignored=ignored) as loop:
+        await run_at(loop, 1)
+    assert (target(server) is not None) is served, row
+
+
+async def test_an_orphaned_checkpoint_goes_and_one_of_an_unreadable_vpa_stays(server: ApiServer) -> None:
+    for vpa in ("gone", "broken"):
+        server.store.create(
+            {
+                "apiVersion": f"{GROUP}/v1",
+                "kind": "VerticalPodAutoscalerCheckpoint",
+                "metadata": {"name": f"{vpa}-c", "namespace": "default"},
+                "spec": {"vpaObjectName": vpa, "containerName": "c"},
+            }
+        )
+    server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 10)
+        assert len(stored(server)) == 3, "recommender:6.3: not before the interval has passed"
+        await run_at(loop, 11)
+    assert sorted(str(c["spec"]) for c in stored(server)) == [
+        str({"vpaObjectName": "broken", "containerName": "c"}),
+        str({"vpaObjectName": "web", "containerName": "main"}),
+    ]
+
+
+async def test_an_oom_kill_raises_memory(server: ApiServer) -> None:
+    used(server, 1, memory="200Mi")
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        assert target(server) == {"cpu": "126m", "memory": "250Mi"}
+        killed = pod_object("web-0", "web")
+        status_now = killed["status"]
+        assert isinstance(status_now, dict)
+        ended = {"reason": "OOMKilled", "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:02:00Z"}
+        status_now["containerStatuses"][0] |= {"state": {"terminated": {**ended, "exitCode": 137}}}
+        version = loop.parts.caches.pods.version
+        server.store.merge({**killed, "metadata": {"name": "web-0", "namespace": "default"}})
+        await until(lambda: loop.parts.caches.pods.version != version)
+        await run_at(loop, 3)
+    # The 200Mi in use plus 100Mi at least, at the end of its bucket, plus the margin.
+    assert target(server) == {"cpu": "126m", "memory": "380258472"}, "recommender:2.3"
+
+
+async def test_a_pod_that_is_gone_no_longer_counts(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        version = loop.parts.caches.pods.version
+        server.store.delete("v1", "Pod", "web-0", "default")
+        await until(lambda: loop.parts.caches.pods.version != version)
+        await run_at(loop, 2)
+    assert conditions(server) == {"NoPodsMatched": "True", "RecommendationProvided": "True"}, "recommender:5"
+
+
+async def test_one_bad_object_of_each_kind_keeps_nothing_from_being_recommended(server: ApiServer) -> None:
+    bad = pod_object("web-bad", "web")
+    bad["status"] = {"phase": "Running", "startTime": "yesterday"}
+    server.store.create(bad)
+    server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
+    used(server, 1)
+    used(server, 1, cpu="much", pod="web-bad")
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+    assert target(server) == {"cpu": "126m", "memory": "380258472"}, "beyond:B-32"
