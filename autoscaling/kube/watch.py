@@ -26,8 +26,8 @@ T = TypeVar("T")
 _UNREADABLE = (msgspec.MsgspecError, EvenkeelError, ValueError, LookupError, ArithmeticError)
 """What a decoder may raise about an object; anything else is a fault in the decoder and ends the store."""
 
-_SLICE = 100
-"""Objects taken in between two looks at other work: a relist must not hold up the webhook."""
+_SLICE = 40
+"""Objects taken in between two looks at other work: neither a list nor a burst of events may hold up the webhook."""
 
 _NAMELESS = "(without a readable name)"
 
@@ -248,6 +248,8 @@ class WatchedStore(Generic[T]):
                 self._heard_at = self._pacing.monotonic()
                 if self._failures:
                     self._recovered()
+                if self.counters.events % _SLICE == 0:
+                    await asyncio.sleep(0)
 
     def _apply(self, line: bytes) -> None:
         """Take in one event of the watch."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -405,5 +406,18 @@ async def test_other_work_goes_on_during_a_long_list(server: ScriptedServer, cli
         sizes.add(len(store.items()))
         await asyncio.sleep(0)
     await store.stop()
-    assert len(sizes) >= 10
+    assert len(sizes) >= 20
     assert server.requests[0].query == {}
+
+
+async def test_other_work_goes_on_during_a_burst_of_events(server: ScriptedServer, client: KubeClient) -> None:
+    burst = b"".join(json.dumps(event("MODIFIED", f"a{number}")).encode() + b"\n" for number in range(2, 1002))
+    server.script("GET", PATH, ok({"metadata": {}, "items": []}), Answer(200, (burst,), end=End.HANG))
+    store = WatchedStore(client, MAPS, identified(bytes.__len__))
+    counts: set[int] = set()
+    store.start()
+    while store.counters.events < 1000:
+        counts.add(store.counters.events)
+        await asyncio.sleep(0)
+    await store.stop()
+    assert len(counts) >= 20
