@@ -1,0 +1,34 @@
+"""The command line: ``evenkeel``, also as the kubectl plugin ``kubectl evenkeel``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+import typer
+
+from autoscaling.errors import EvenkeelError
+from evenkeel.cli import list_vpas
+
+app = typer.Typer(
+    name="evenkeel",
+    help="Look at what Evenkeel recommends and does. Also available as `kubectl evenkeel`.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("list", help="List VerticalPodAutoscalers with their recommendations.")(list_vpas.run)
+
+
+@app.command("version", help="Print the version.")
+def print_version() -> None:
+    """Print the version of the installed distribution."""
+    typer.echo(version("evenkeel"))
+
+
+def main() -> None:
+    """Run the command line; what is wrong is said in one line and ends with status 1."""
+    try:
+        app()
+    except EvenkeelError as error:
+        typer.echo(f"evenkeel: {error}", err=True)
+        sys.exit(1)
