@@ -14,11 +14,9 @@ from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import StatusError, bad_request, conflict
-from evenkeel.simulator.api.store import Stored, WriteConflictError
+from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.strategies import Strategy
 from evenkeel.simulator.clock import parse_rfc3339, rfc3339
-
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +92,15 @@ class Deleter:
         return self.carry_out(kind, call.target.name, call.target.namespace, options)
 
     def carry_out(self, kind: Kind, name: str, namespace: str, options: DeleteOptions) -> Deletion:
-        """Delete an object, again from its newest state when it was written meanwhile.
+        """Delete an object, whatever happens to it at the same time.
 
         Raises:
             StatusError: It does not exist, or a precondition fails.
         """
-        for _ in range(_ATTEMPTS):
+        with self.objects.versions.lock:
             current = self.objects.existing(kind, (namespace, name))
             check_preconditions(kind, current, options)
-            try:
-                return self._attempt(kind, current, options)
-            except WriteConflictError:
-                continue
-        raise conflict(kind.subject(name), "it kept changing while it was to be deleted")
+            return self._attempt(kind, current, options)
 
     async def delete_collection(self, call: Call) -> list[Stored]:
         """Delete every object that a call selects, and return them.

@@ -25,7 +25,6 @@ from evenkeel.simulator.clock import rfc3339
 
 _NO_BUDGET_NEEDED = ("Pending", "Succeeded", "Failed")
 _MOST_DISRUPTED = 2000
-_ATTEMPTS = 20
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ class Evictions:
             StatusError: It does not exist, a budget protects it, or a precondition fails.
         """
         request = call.object()
-        name, namespace = call.target.name, call.target.namespace
+        name = call.target.name
         named = text(request, "metadata", "name")
         if named and named != name:
             raise bad_request(f"metadata.name is {named!r} in the eviction and {name!r} in the path")
@@ -56,16 +55,21 @@ class Evictions:
         if given.get("dryRun") and call.query.get("dryRun") and not options.dry_run:
             raise bad_request("dryRun of the query and of deleteOptions must not differ")
         dry_run = options.dry_run or call.dry_run
-        pod = self.objects.existing(call.target.kind, (namespace, name))
-        if not _needs_no_budget(pod.body):
-            self._spend_budget(call.target.kind, pod, dry_run=dry_run)
-        options = DeleteOptions(options.grace_seconds, options.uid, options.resource_version, dry_run)
-        check_preconditions(call.target.kind, pod, options)
-        if not dry_run:
-            self._mark(call.target.kind, pod)
-        unconditional = DeleteOptions(options.grace_seconds, options.uid, "", dry_run)
-        self.deleter.carry_out(call.target.kind, name, namespace, unconditional)
+        with self.objects.versions.lock:
+            self._carry_out(call, DeleteOptions(options.grace_seconds, options.uid, options.resource_version, dry_run))
         return success(code=201)
+
+    def _carry_out(self, call: Call, options: DeleteOptions) -> None:
+        """Ask and spend the budget, then check the preconditions, then delete."""
+        kind = call.target.kind
+        pod = self.objects.existing(kind, call.target.key)
+        if not _needs_no_budget(pod.body):
+            self._spend_budget(kind, pod, dry_run=options.dry_run)
+        check_preconditions(kind, pod, options)
+        if not options.dry_run:
+            self._mark(kind, pod)
+        unconditional = DeleteOptions(options.grace_seconds, dry_run=options.dry_run)
+        self.deleter.carry_out(kind, call.target.name, call.target.namespace, unconditional)
 
     def _spend_budget(self, kind: Kind, pod: Stored, *, dry_run: bool) -> None:
         """Take one disruption from the pod's budget, if it has one that must be asked."""
@@ -76,22 +80,12 @@ class Evictions:
             return
         budget_kind = self.objects.registry.at(BUDGETS.group, "v1", BUDGETS.plural)
         assert budget_kind is not None
-        subject = kind.subject(pod.key[1])
-        for _ in range(_ATTEMPTS):
-            budget = self.objects.existing(budget_kind, budgets[0].key)
-            refusal = _refusal(kind, pod, budget.body)
-            if refusal is not None:
-                raise refusal
-            if dry_run:
-                return
-            try:
-                self.objects.replace(budget_kind, self._spent(budget, pod), budget)
-            except StatusError:
-                continue
-            return
-        raise StatusError(
-            504, "Timeout", "the disruption budget kept changing while it was to be spent", subject=subject
-        )
+        budget = self.objects.existing(budget_kind, budgets[0].key)
+        refusal = _refusal(kind, pod, budget.body)
+        if refusal is not None:
+            raise refusal
+        if not dry_run:
+            self.objects.replace(budget_kind, self._spent(budget, pod), budget)
 
     def _budgets_of(self, pod: Stored) -> list[Stored]:
         """Return the budgets whose selector finds a pod; one that cannot be read finds nothing."""

@@ -139,10 +139,6 @@ class KindRegistry:
         """Return the kind that an object names."""
         return self._by_kind.get((api_version, kind))
 
-    def storing(self, resource: GroupResource) -> Kind | None:
-        """Return the first kind whose objects are stored there in the form they are shown."""
-        return next((kind for kind in self._by_path.values() if kind.resource == resource and kind.view is None), None)
-
     def all(self) -> list[Kind]:
         """Return every kind, in the order they were added."""
         return list(self._by_path.values())

@@ -22,11 +22,6 @@ _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NOT_SPEC = ("metadata", "status")
 
 
-def no_defaults(kind: Kind, body: JsonObject) -> None:
-    """Leave an object as it is."""
-    del kind, body
-
-
 class ObjectStore:
     """Create, read, update and delete objects given whole, with kind and apiVersion.
 
@@ -44,7 +39,7 @@ class ObjectStore:
         clock: Clock,
         store: Store,
         *,
-        set_defaults: Callable[[Kind, JsonObject], object] = no_defaults,
+        set_defaults: Callable[[Kind, JsonObject], object],
         seed: int = 0,
     ) -> None:
         self.registry = registry
@@ -69,11 +64,13 @@ class ObjectStore:
             StatusError: It does not exist, or the resourceVersion is out of date.
         """
         kind = self.kind_of(obj)
-        current = self.existing(kind, self._key(kind, obj))
-        wanted = text(obj, "metadata", "resourceVersion")
-        if wanted and wanted != str(current.revision):
-            raise conflict(kind.subject(text(obj, "metadata", "name")), f"its resourceVersion is not {wanted} any more")
-        return self.shown(kind, self.replace(kind, self._completed(kind, obj), current))
+        with self.versions.lock:
+            current = self.existing(kind, self._key(kind, obj))
+            wanted = text(obj, "metadata", "resourceVersion")
+            if wanted and wanted != str(current.revision):
+                why = f"its resourceVersion is not {wanted} any more"
+                raise conflict(kind.subject(text(obj, "metadata", "name")), why)
+            return self.shown(kind, self.replace(kind, self._completed(kind, obj), current))
 
     def merge(self, obj: JsonObject) -> JsonObject:
         """Merge a partial object, which names apiVersion, kind and metadata, into the stored one and return that.
@@ -82,9 +79,10 @@ class ObjectStore:
             StatusError: It does not exist.
         """
         kind = self.kind_of(obj)
-        current = self.existing(kind, self._key(kind, obj))
-        merged = as_object(merge_patch(self.shown(kind, current), obj))
-        return self.shown(kind, self.replace(kind, self._completed(kind, merged), current))
+        with self.versions.lock:
+            current = self.existing(kind, self._key(kind, obj))
+            merged = as_object(merge_patch(self.shown(kind, current), obj))
+            return self.shown(kind, self.replace(kind, self._completed(kind, merged), current))
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> JsonObject:
         """Remove an object at once, whatever its finalizers, and return its last state.

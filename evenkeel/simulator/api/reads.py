@@ -53,10 +53,7 @@ def list_objects(objects: ObjectStore, call: Call) -> bytes:
         StatusError: A parameter cannot be read (400), the state asked for is gone (410) or not reached yet (504).
     """
     kind = call.target.kind
-    fields = call.query.get("fieldSelector", "")
-    if call.target.name:
-        fields = f"metadata.name={call.target.name}"
-    passes = predicate(call.query.get("labelSelector", ""), fields, kind.plural)
+    passes = predicate(call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), kind.plural)
     page = _page_of(objects, call)
     with objects.versions.lock:
         newest = objects.versions.revision

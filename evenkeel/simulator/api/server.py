@@ -114,7 +114,8 @@ class ApiServer:
         self.access = Access(dict(tokens or {}), rbac)
         self.faults = Faults()
         self.requests = RequestLog()
-        self.metrics: MetricsSource = StaticMetrics()
+        self.usage = StaticMetrics()
+        self.metrics: MetricsSource = self.usage
         self.settings = Settings()
         webhooks = Webhooks(self.store)
         deleter = Deleter(self.store, webhooks, strategy_of)

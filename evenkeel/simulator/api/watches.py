@@ -117,8 +117,7 @@ class Watches:
             StatusError: A parameter cannot be read (400, 422), or the history asked for is gone (410).
         """
         target = call.target
-        fields = f"metadata.name={target.name}" if target.name else call.query.get("fieldSelector", "")
-        passes = predicate(call.query.get("labelSelector", ""), fields, target.kind.plural)
+        passes = predicate(call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), target.kind.plural)
         watch = OpenWatch(call.request.path, target.kind, Wakeup(), 0, target.namespace, passes)
         watch.bookmarks = call.flag("allowWatchBookmarks")
         seconds = call.integer("timeoutSeconds")

@@ -135,19 +135,16 @@ class Writer:
         Raises:
             StatusError: The change, a webhook or the state of the store forbids it.
         """
-        for remaining in reversed(range(attempts)):
+        while True:
+            attempts -= 1
             current = self.objects.existing(call.target.kind, call.target.key)
             wanted = change(self.objects.shown(call.target.kind, current))
-            named = text(wanted, "metadata", "resourceVersion")
             refuse_stale(call, wanted, current)
             try:
                 return await self._write(call, wanted, current)
             except StatusError as error:
-                stale = error.reason == "Conflict" and self._is_outdated(call, current)
-                own_check = named and named != str(current.revision)
-                if not stale or own_check or not remaining:
+                if not attempts or error.reason != "Conflict" or not self._is_outdated(call, current):
                     raise
-        raise not_found(call.target.kind.subject(call.target.name))
 
     async def _write(self, call: Call, wanted: JsonObject, current: Stored) -> Stored:
         """Take one changed object through defaults, webhooks and validation into the store."""
@@ -165,13 +162,7 @@ class Writer:
             self.objects.carry_over(kind, body, current)
             return Stored(body, current.revision)
         stored = self.objects.replace(kind, body, current)
-        return self._finished_deletion(kind, stored)
-
-    def _finished_deletion(self, kind: Kind, stored: Stored) -> Stored:
-        """Remove an object whose deletion waited only for the finalizer that has just gone."""
-        metadata = child(stored.body, "metadata")
-        waiting = metadata.get("deletionTimestamp") and not texts(metadata, "finalizers")
-        if waiting and not metadata.get("deletionGracePeriodSeconds"):
+        if _was_held_until_now(stored.body, current.body):
             self.objects.versions.remove(kind.resource, stored.key, expected=stored)
         return stored
 
@@ -296,6 +287,13 @@ def _json_patched(current: JsonObject, patch: object) -> JsonObject:
         raise bad_request(f"the JSON patch is malformed: {error}") from None
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError) as error:
         raise unprocessable(f"{_BAD_PATCH}: {error}") from None
+
+
+def _was_held_until_now(new: JsonObject, old: JsonObject) -> bool:
+    """Say whether an object's deletion waited only for the finalizer that has just gone."""
+    metadata = child(new, "metadata")
+    released = texts(child(old, "metadata"), "finalizers") and not texts(metadata, "finalizers")
+    return bool(released and metadata.get("deletionTimestamp") and not metadata.get("deletionGracePeriodSeconds"))
 
 
 def _name_causes(kind: Kind, metadata: JsonObject) -> list[Cause]:

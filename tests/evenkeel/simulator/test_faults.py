@@ -110,7 +110,12 @@ async def test_a_delay_on_the_wall_clock_passes_by_itself() -> None:
 async def test_a_server_that_stops_drops_what_is_still_delayed() -> None:
     server = ApiServer()
     arrived = asyncio.Event()
-    server.faults.add(Fault(Delay(timedelta(days=1)), when=lambda _path, _query: arrived.set() is None))
+
+    def notice(_path: str, _query: dict[str, str]) -> bool:
+        arrived.set()
+        return True
+
+    server.faults.add(Fault(Delay(timedelta(days=1)), when=notice))
     async with aiohttp.ClientSession() as session:
         async with serve(server, tls=False) as endpoint:
             sending = asyncio.ensure_future(session.post(endpoint.url + MAPS, json=config_map("a")))

@@ -174,6 +174,27 @@ async def test_validating_webhooks_see_the_mutated_object_and_may_refuse_it() ->
         assert (await wire.get(f"{MAPS}/a")).code == 404
 
 
+async def test_a_patch_is_repeated_when_the_object_changes_meanwhile_and_an_update_conflicts() -> None:
+    async with cluster() as wire:
+
+        def interfere(request: JsonObject) -> JsonObject:
+            if request["operation"] == "UPDATE" and len(server.asked) <= 3:
+                wire.server.store.merge(config_map("a", step=str(len(server.asked))))
+            return {"allowed": True}
+
+        async with hook(interfere) as server:
+            await register(wire, webhook(server))
+            created = (await wire.post(MAPS, config_map("a"))).body
+            patched = await wire.patch(f"{MAPS}/a", {"data": {"mine": "1"}})
+            assert (patched.code, patched.body["data"]) == (200, {"step": "3", "mine": "1"})
+            assert len(server.asked) == 4
+            server.asked.clear()
+            revision = {"metadata": {"resourceVersion": value_at(patched.body, "metadata", "resourceVersion")}}
+            assert (await wire.patch(f"{MAPS}/a", {"data": {"mine": "2"}} | revision)).code == 409
+            server.asked.clear()
+            assert (await wire.call("PUT", f"{MAPS}/a", created | revision)).code == 409
+
+
 async def test_a_refusal_without_status_is_a_403() -> None:
     async with cluster() as wire, hook(lambda _: {"allowed": False}) as server:
         await register(wire, webhook(server))

@@ -87,6 +87,17 @@ async def test_finalizers_hold_an_object_until_they_are_gone() -> None:
         assert (await wire.get(f"{MAPS}/a")).code == 404
 
 
+async def test_a_pod_with_grace_left_survives_writes_and_the_loss_of_its_finalizer() -> None:
+    async with cluster() as wire:
+        held = running()
+        child(held, "metadata")["finalizers"] = ["example.dev/one"]
+        wire.server.store.create(held)
+        await wire.call("DELETE", f"{PODS}/a")
+        await wire.patch(f"{PODS}/a/status", {"status": {"phase": "Running"}})
+        await wire.patch(f"{PODS}/a", {"metadata": {"finalizers": None}})
+        assert (await wire.get(f"{PODS}/a")).code == 200
+
+
 @pytest.mark.parametrize(("field", "code"), [("uid", 200), ("resourceVersion", 200), ("", 409)])
 async def test_preconditions_name_the_object_and_its_version(field: str, code: int) -> None:
     async with cluster() as wire:

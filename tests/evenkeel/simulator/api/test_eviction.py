@@ -140,6 +140,12 @@ async def test_e9_a_dry_run_changes_nothing(options: JsonObject, query: str) -> 
         assert budget_status(wire)["disruptionsAllowed"] == 1
 
 
+async def test_contradicting_dry_runs_are_a_bad_request() -> None:
+    async with cluster() as wire:
+        seed_pod(wire)
+        assert (await evict(wire, {"dryRun": ["Some"]}, query="?dryRun=All")).code == 400
+
+
 async def test_e10_another_name_in_the_body_is_a_bad_request() -> None:
     async with cluster() as wire:
         seed_pod(wire)

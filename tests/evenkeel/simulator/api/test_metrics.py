@@ -68,6 +68,13 @@ async def test_metrics_are_only_read(method: str, path: str) -> None:
         assert (await wire.call(method, f"{METRICS}/{path}", {} if method == "POST" else None)).code == 405
 
 
+async def test_usage_can_be_set_on_the_server_as_it_comes() -> None:
+    async with cluster() as wire:
+        assert (await wire.get(f"{METRICS}/pods")).items == []
+        wire.server.usage.put_pod(("default", "a"), {"app": ("1", "1Gi")}, Window(wire.clock.now()))
+        assert rows((await wire.get(f"{METRICS}/pods")).body, "items")[0]["window"] == "15s"
+
+
 async def test_any_source_will_do() -> None:
     class Source:
         def pods(self) -> list[JsonObject]:
