@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 from evenkeel.simulator.api.codec import read_object
 from evenkeel.simulator.api.fields import JsonObject
@@ -130,7 +129,7 @@ def target_of(registry: KindRegistry, path: str) -> Target | None:
     Raises:
         StatusError: It is one, and nothing is served there (404).
     """
-    parts = [unquote(part) for part in path.strip("/").split("/")]
+    parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
         return _resource(registry, "", parts[1], parts[2:])
     if parts[0] == "apis" and len(parts) >= 4:

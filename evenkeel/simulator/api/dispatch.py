@@ -73,7 +73,6 @@ class Dispatcher:
         self._handlers: dict[str, Handler] = {
             "get": self._read,
             "list": self._list,
-            "watch": self._watch,
             "create": self._create,
             "update": self._update,
             "patch": self._update,
@@ -89,7 +88,7 @@ class Dispatcher:
         """Answer one request and record it."""
         body = await http.body()
         headers = {key.lower(): value for key, value in http.headers.items()}
-        request = Request(http.method, http.url.path, dict(http.query_params), headers, body)
+        request = Request(http.method, http.scope["path"], dict(http.query_params), headers, body)
         exchange = _Exchange(request, http.method.lower())
         try:
             response = await self._answer(exchange)
@@ -162,7 +161,7 @@ class Dispatcher:
         if target.kind.group == METRICS:
             return json_response(answer_metrics(server.metrics, call))
         if call.verb == "watch":
-            return await self._watch(call, exchange.struck)
+            return self._watch(call, exchange.struck)
         return await self._handlers[call.verb](call)
 
     def _discover(self, path: str) -> Response:
@@ -185,7 +184,7 @@ class Dispatcher:
         """Answer a list."""
         return json_response(list_objects(self._server.store, call))
 
-    async def _watch(self, call: Call, struck: list[Fault] | None = None) -> Response:
+    def _watch(self, call: Call, struck: list[Fault]) -> Response:
         """Answer a watch."""
         try:
             watch = self._server.watches.prepare(call)
@@ -194,7 +193,7 @@ class Dispatcher:
                 raise
             return WatchResponse(_only(expired_event()))
         cut: Cut | None = None
-        for fault in struck or ():
+        for fault in struck:
             if isinstance(fault.action, EndWatch):
                 watch.events_left = fault.action.after_events
                 cut = self._cut if fault.action.abruptly else None

@@ -59,6 +59,10 @@ class Kind:
         storage: Where its objects are stored, when that is not its own group and resource.
         view: How stored objects are shown, when not as they are.
         schema: Schema of a custom kind; None for the built-in ones.
+        singular: Singular of the plural; the kind in lower case when empty.
+        list_kind: Kind of its lists; the kind with ``List`` when empty.
+        categories: Names under which kubectl finds several kinds, such as ``all``.
+        scale_paths: Where the ``scale`` subresource finds its values.
     """
 
     group: str

@@ -393,6 +393,19 @@ async def test_refused_configurations(change: JsonObject, field: str) -> None:
         assert (answer.code, [name for _, name in answer.causes]) == (422, [f"webhooks[0].{field}"])
 
 
+async def test_configurations_are_checked_when_they_change() -> None:
+    async with cluster() as wire, hook() as server:
+        await register(wire, webhook(server))
+        path = f"{GROUP}/mutatingwebhookconfigurations/hooks"
+        bundle = {"webhooks": [{"name": "hook.example.dev", "clientConfig": {"caBundle": "bmV3"}}]}
+        changed = await wire.patch(path, bundle, STRATEGIC_PATCH)
+        assert (changed.code, value_at(changed.body, "metadata", "generation")) == (200, 2)
+        entry = as_object(changed.body["webhooks"][0])  # type: ignore[index]
+        assert child(entry, "clientConfig") == {"url": f"{server.url}/ask", "caBundle": "bmV3"}
+        refused = await wire.patch(path, {"webhooks": [webhook(server, timeoutSeconds=99)]})
+        assert (refused.code, refused.causes) == (422, [("FieldValueInvalid", "webhooks[0].timeoutSeconds")])
+
+
 async def test_configurations_are_defaulted() -> None:
     async with cluster() as wire, hook() as server:
         await register(wire, webhook(server))

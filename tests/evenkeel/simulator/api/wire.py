@@ -128,7 +128,7 @@ def container(name: str = "app", *, requests: JsonObject | None = None, limits: 
         resources["requests"] = requests
     if limits is not None:
         resources["limits"] = limits
-    return {"name": name, "image": "registry.example/app:1", "resources": resources}
+    return {"name": name, "image": "example.dev/app:1", "resources": resources}
 
 
 def burstable() -> JsonObject:
