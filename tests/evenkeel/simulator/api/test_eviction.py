@@ -53,6 +53,7 @@ def is_going(wire: Wire) -> bool:
 
 
 async def test_e1_a_ready_pod_spends_the_budget_and_goes_gracefully() -> None:
+    """Row resize:E1 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire)
         seed_budget(wire, {"disruptionsAllowed": 1})
@@ -70,6 +71,7 @@ async def test_e1_a_ready_pod_spends_the_budget_and_goes_gracefully() -> None:
 
 
 async def test_e2_a_spent_budget_refuses_without_naming_a_time() -> None:
+    """Row resize:E2 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire)
         seed_budget(wire, {"disruptionsAllowed": 0})
@@ -80,6 +82,7 @@ async def test_e2_a_spent_budget_refuses_without_naming_a_time() -> None:
 
 
 async def test_e3_a_budget_that_is_not_evaluated_yet_names_a_time() -> None:
+    """Row resize:E3 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire)
         seed_budget(wire, {"disruptionsAllowed": 1, "observedGeneration": 0})
@@ -89,6 +92,7 @@ async def test_e3_a_budget_that_is_not_evaluated_yet_names_a_time() -> None:
 
 
 async def test_e4_two_budgets_are_an_error_without_reason() -> None:
+    """Row resize:E4 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire)
         seed_budget(wire, {"disruptionsAllowed": 1})
@@ -99,6 +103,7 @@ async def test_e4_two_budgets_are_an_error_without_reason() -> None:
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
 async def test_e5_a_pod_that_serves_nobody_asks_no_budget(phase: str) -> None:
+    """Row resize:E5 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire, phase=phase)
         seed_budget(wire, {"disruptionsAllowed": 0})
@@ -109,11 +114,11 @@ async def test_e5_a_pod_that_serves_nobody_asks_no_budget(phase: str) -> None:
 @pytest.mark.parametrize(
     ("row", "policy", "status", "code"),
     [
-        ("E6", "IfHealthyBudget", {"disruptionsAllowed": 0, "currentHealthy": 2}, 201),
-        ("E6 without policy", "", {"disruptionsAllowed": 0, "currentHealthy": 2}, 201),
-        ("E6 nothing desired", "", {"disruptionsAllowed": 0, "currentHealthy": 2, "desiredHealthy": 0}, 429),
-        ("E7", "IfHealthyBudget", {"disruptionsAllowed": 0, "currentHealthy": 1}, 429),
-        ("E8", "AlwaysAllow", {"disruptionsAllowed": 0, "currentHealthy": 1}, 201),
+        ("resize:E6", "IfHealthyBudget", {"disruptionsAllowed": 0, "currentHealthy": 2}, 201),
+        ("resize:E6 without policy", "", {"disruptionsAllowed": 0, "currentHealthy": 2}, 201),
+        ("resize:E6 nothing desired", "", {"disruptionsAllowed": 0, "currentHealthy": 2, "desiredHealthy": 0}, 429),
+        ("resize:E7", "IfHealthyBudget", {"disruptionsAllowed": 0, "currentHealthy": 1}, 429),
+        ("resize:E8", "AlwaysAllow", {"disruptionsAllowed": 0, "currentHealthy": 1}, 201),
     ],
 )
 async def test_e6_to_e8_pods_that_are_not_ready(row: str, policy: str, status: dict[str, int], code: int) -> None:
@@ -132,6 +137,7 @@ async def test_e6_to_e8_pods_that_are_not_ready(row: str, policy: str, status: d
 
 @pytest.mark.parametrize(("options", "query"), [({"dryRun": ["All"]}, ""), ({}, "?dryRun=All")])
 async def test_e9_a_dry_run_changes_nothing(options: JsonObject, query: str) -> None:
+    """Row resize:E9 of the scenarios."""
     async with cluster() as wire:
         before = seed_pod(wire)
         seed_budget(wire, {"disruptionsAllowed": 1})
@@ -147,6 +153,7 @@ async def test_contradicting_dry_runs_are_a_bad_request() -> None:
 
 
 async def test_e10_another_name_in_the_body_is_a_bad_request() -> None:
+    """Row resize:E10 of the scenarios."""
     async with cluster() as wire:
         seed_pod(wire)
         answer = await evict(wire, name="b")
@@ -154,6 +161,7 @@ async def test_e10_another_name_in_the_body_is_a_bad_request() -> None:
 
 
 async def test_e11_a_pod_that_has_gone_is_not_found() -> None:
+    """Row resize:E11 of the scenarios."""
     async with cluster() as wire:
         answer = await evict(wire)
         assert (answer.code, answer.body["message"]) == (404, 'pods "a" not found')

@@ -99,12 +99,12 @@ def policies(*pairs: tuple[str, str]) -> JsonObject:
             [("FieldValueNotSupported", "spec.containers[0].resizePolicy[0].restartPolicy")],
         ),
         (
-            "R58",
+            "resize:R58",
             [policies(("memory", "RestartContainer"))],
             {"restartPolicy": "Never"},
             [("FieldValueInvalid", "spec.containers[0].resizePolicy[0].restartPolicy")],
         ),
-        ("R58 without restart", [policies(("memory", "NotRequired"))], {"restartPolicy": "Never"}, []),
+        ("resize:R58 without restart", [policies(("memory", "NotRequired"))], {"restartPolicy": "Never"}, []),
     ],
 )
 async def test_refused_pods(

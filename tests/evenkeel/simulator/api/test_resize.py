@@ -64,22 +64,36 @@ def mirror() -> JsonObject:
 UNCHANGED, STORED = 1, 2
 ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] = [
     # id, pod, strategic merge patch, code, generation afterwards, causes
-    ("R01", pod(), change(requests={"cpu": "500m"}, limits={"cpu": "1"}), 200, STORED, []),
-    ("R26 V4", pod("a", guaranteed()), change(limits={"cpu": "1"}), 422, UNCHANGED, [(INVALID, "spec")]),
-    ("R27", pod("a", guaranteed()), change(limits={"cpu": "1"}, requests={"cpu": "1"}), 200, STORED, []),
-    ("R28 V4", pod(), change(requests={"cpu": "200m", "memory": "256Mi"}), 422, UNCHANGED, [(INVALID, "spec")]),
-    ("R29 V4", pod("a", container()), change(requests={"cpu": "100m"}), 422, UNCHANGED, [(INVALID, "spec")]),
+    ("resize:R01", pod(), change(requests={"cpu": "500m"}, limits={"cpu": "1"}), 200, STORED, []),
+    ("resize:R26 resize:V4", pod("a", guaranteed()), change(limits={"cpu": "1"}), 422, UNCHANGED, [(INVALID, "spec")]),
+    ("resize:R27", pod("a", guaranteed()), change(limits={"cpu": "1"}, requests={"cpu": "1"}), 200, STORED, []),
     (
-        "R30 V9",
+        "resize:R28 resize:V4",
+        pod(),
+        change(requests={"cpu": "200m", "memory": "256Mi"}),
+        422,
+        UNCHANGED,
+        [(INVALID, "spec")],
+    ),
+    (
+        "resize:R29 resize:V4",
+        pod("a", container()),
+        change(requests={"cpu": "100m"}),
+        422,
+        UNCHANGED,
+        [(INVALID, "spec")],
+    ),
+    (
+        "resize:R30 resize:V9",
         pod(),
         change(limits={"cpu": None}),
         422,
         UNCHANGED,
         [(FORBIDDEN, "spec.containers[0].resources.limits")],
     ),
-    ("R30 request", pod(), change(requests={"memory": None}), 200, STORED, []),
+    ("resize:R30 request", pod(), change(requests={"memory": None}), 200, STORED, []),
     (
-        "V9 request",
+        "resize:V9 request",
         pod("a", container(requests={"cpu": "1", "memory": "1Mi"})),
         change(requests={"memory": None}),
         422,
@@ -87,7 +101,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec.containers[0].resources.requests")],
     ),
     (
-        "R31 V1",
+        "resize:R31 resize:V1",
         pod(),
         change(requests={"cpu": "1"}, limits={"cpu": "500m"}),
         422,
@@ -95,7 +109,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(INVALID, "spec.containers[0].resources.requests")],
     ),
     (
-        "V1 negative",
+        "resize:V1 negative",
         pod(),
         change(requests={"cpu": "-1"}),
         422,
@@ -103,7 +117,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(INVALID, "spec.containers[0].resources.requests[cpu]")],
     ),
     (
-        "V1 unknown",
+        "resize:V1 unknown",
         pod(),
         change(requests={"gpu": "1"}, limits={"gpu": "1"}),
         422,
@@ -114,9 +128,16 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
             (FORBIDDEN, "spec"),
         ],
     ),
-    ("R32 V10", pod(), change(requests={"ephemeral-storage": "1Gi"}), 422, UNCHANGED, [(FORBIDDEN, "spec")]),
     (
-        "R32 V10 extended",
+        "resize:R32 resize:V10",
+        pod(),
+        change(requests={"ephemeral-storage": "1Gi"}),
+        422,
+        UNCHANGED,
+        [(FORBIDDEN, "spec")],
+    ),
+    (
+        "resize:R32 resize:V10 extended",
         pod(),
         change(requests={"example.dev/gpu": "1"}, limits={"example.dev/gpu": "1"}),
         422,
@@ -124,7 +145,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec")],
     ),
     (
-        "R33 V10",
+        "resize:R33 resize:V10",
         pod(),
         {
             "spec": {
@@ -138,7 +159,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec")],
     ),
     (
-        "R34",
+        "resize:R34",
         pod(),
         {
             "metadata": {"labels": {"x": "y"}, "annotations": {"x": "y"}},
@@ -149,16 +170,16 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [],
     ),
     (
-        "R36",
+        "resize:R36",
         pod("a", container(requests={"cpu": "100m", "memory": "128Mi"})),
         change(limits={"cpu": "500m"}),
         200,
         STORED,
         [],
     ),
-    ("R37", sidecar_pod(), change("proxy", "initContainers", requests={"cpu": "60m"}), 200, STORED, []),
+    ("resize:R37", sidecar_pod(), change("proxy", "initContainers", requests={"cpu": "60m"}), 200, STORED, []),
     (
-        "V11",
+        "resize:V11",
         sidecar_pod(),
         change("proxy", "initContainers", requests={"ephemeral-storage": "1"}),
         422,
@@ -166,7 +187,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec")],
     ),
     (
-        "R38 V12",
+        "resize:R38 resize:V12",
         sidecar_pod(),
         change("setup", "initContainers", requests={"cpu": "60m"}),
         422,
@@ -174,22 +195,36 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec")],
     ),
     (
-        "R39 V6",
+        "resize:R39 resize:V6",
         with_spec(resources={"requests": {"cpu": "1"}}),
         change(requests={"cpu": "150m"}),
         422,
         UNCHANGED,
         [(FORBIDDEN, ODD)],
     ),
-    ("V6 added", pod(), {"spec": {"resources": {"requests": {"cpu": "1"}}}}, 200, UNCHANGED, []),
-    ("R40 V2", mirror(), change(requests={"cpu": "150m"}), 422, UNCHANGED, [(FORBIDDEN, ODD)]),
-    ("V3", with_spec(os={"name": "windows"}), change(requests={"cpu": "150m"}), 422, UNCHANGED, [(FORBIDDEN, ODD)]),
-    ("R49", pod(), change(requests={"cpu": "50m"}), 200, STORED, []),
-    ("R57 V5", running_without_resources(), change(requests={"cpu": "150m"}), 422, UNCHANGED, [(FORBIDDEN, "spec")]),
-    ("R61", pod(), change(requests={"cpu": "0.1"}, limits={"memory": "0.25Gi"}), 200, UNCHANGED, []),
-    ("R63", pod() | {"status": {"phase": "Succeeded"}}, change(requests={"cpu": "150m"}), 200, STORED, []),
+    ("resize:V6 added", pod(), {"spec": {"resources": {"requests": {"cpu": "1"}}}}, 200, UNCHANGED, []),
+    ("resize:R40 resize:V2", mirror(), change(requests={"cpu": "150m"}), 422, UNCHANGED, [(FORBIDDEN, ODD)]),
     (
-        "V7 added",
+        "resize:V3",
+        with_spec(os={"name": "windows"}),
+        change(requests={"cpu": "150m"}),
+        422,
+        UNCHANGED,
+        [(FORBIDDEN, ODD)],
+    ),
+    ("resize:R49", pod(), change(requests={"cpu": "50m"}), 200, STORED, []),
+    (
+        "resize:R57 resize:V5",
+        running_without_resources(),
+        change(requests={"cpu": "150m"}),
+        422,
+        UNCHANGED,
+        [(FORBIDDEN, "spec")],
+    ),
+    ("resize:R61", pod(), change(requests={"cpu": "0.1"}, limits={"memory": "0.25Gi"}), 200, UNCHANGED, []),
+    ("resize:R63", pod() | {"status": {"phase": "Succeeded"}}, change(requests={"cpu": "150m"}), 200, STORED, []),
+    (
+        "resize:V7 added",
         pod(),
         {"spec": {"containers": [{"name": "more", "image": "x"}]}},
         422,
@@ -197,7 +232,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
         [(FORBIDDEN, "spec.containers")],
     ),
     (
-        "V4 and V9",
+        "resize:V4 and resize:V9",
         pod("a", guaranteed()),
         change(limits={"cpu": None, "memory": None}, requests={"cpu": "1", "memory": "1Gi"}),
         422,
@@ -206,7 +241,7 @@ ROWS: list[tuple[str, JsonObject, JsonObject, int, int, list[tuple[str, str]]]] 
     ),
     ("zero is no removal", pod(), change(limits={"cpu": "0"}, requests={"cpu": "0"}), 200, STORED, []),
     (
-        "claims V10",
+        "claims resize:V10",
         pod("a", burstable() | {"resources": {"claims": [{"name": "gpu"}], "requests": {"cpu": "100m"}}}),
         change(requests={"cpu": "150m"}),
         422,
@@ -258,6 +293,7 @@ async def test_removed_requests_become_the_limit_that_stays() -> None:
 
 
 async def test_r30_r59_v8_whole_pods_and_other_patch_types() -> None:
+    """resize:R30, resize:R59, resize:V7 and resize:V8 with the other ways to write."""
     async with cluster() as wire:
         stored = await seeded(wire, pod("a", burstable(), burstable() | {"name": "b"}))
         reordered = as_object(stored | {"spec": {"containers": list(reversed(rows(stored, "spec", "containers")))}})
@@ -285,6 +321,7 @@ async def test_r30_r59_v8_whole_pods_and_other_patch_types() -> None:
 
 
 async def test_r35_resources_do_not_change_through_the_main_resource() -> None:
+    """Row resize:R35 of the scenarios."""
     async with cluster() as wire:
         before = await seeded(wire, pod())
         answer = await wire.patch(f"{PODS}/a", change(requests={"cpu": "150m"}), STRATEGIC_PATCH)
