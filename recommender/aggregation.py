@@ -23,7 +23,7 @@ from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
-from recommender.rows import RowPool, doubled, grown
+from recommender.rows import CHUNK, RowPool, doubled, grown
 from recommender.settings import ModelSettings
 
 Integers = NDArray[np.int64]
@@ -179,8 +179,13 @@ class AggregateTable:
             millicores: int64[n].
             instants: int64[n], nanoseconds since the epoch.
         """
-        weights = np.full(len(rows), CPU_SAMPLE_WEIGHT)
-        self.cpu.apply(WeightChanges(rows, CPU_BUCKETS.bucket_of_amounts(millicores), weights, instants))
+        for begin in range(0, len(rows), CHUNK):
+            piece = slice(begin, begin + CHUNK)
+            self._add_cpu(rows[piece], millicores[piece], instants[piece])
+
+    def _add_cpu(self, rows: Integers, millicores: Integers, instants: Integers) -> None:
+        buckets = CPU_BUCKETS.bucket_of_amounts(millicores)
+        self.cpu.apply(WeightChanges(rows, buckets, CPU_SAMPLE_WEIGHT, instants))
         earlier = instants < self.first_sample.take(rows)
         if earlier.any():
             np.minimum.at(self.first_sample, rows[earlier], instants[earlier])
@@ -196,6 +201,5 @@ class AggregateTable:
             instants: int64[n], end of the window of each peak.
             taken: bool[n], whether the peak is taken away.
         """
-        weights = np.full(len(rows), MEMORY_PEAK_WEIGHT)
         buckets = MEMORY_BUCKETS.bucket_of_amounts(peaks)
-        self.memory.apply(WeightChanges(rows, buckets, weights, instants, taken))
+        self.memory.apply(WeightChanges(rows, buckets, MEMORY_PEAK_WEIGHT, instants, taken))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from autoscaling.errors import CheckpointError
 from autoscaling.objectref import ObjectRef
+from recommender.aggregation import MEMORY_PEAK_WEIGHT
 from recommender.buckets import MEMORY_BUCKETS
 from recommender.checkpoint import (
     VERSION,
@@ -111,7 +112,7 @@ def _running_peaks(model: ClusterModel, groups: Groups, now: int) -> WeightChang
     return WeightChanges(
         rows,
         MEMORY_BUCKETS.bucket_of_amounts(containers.peak[copies]),
-        np.ones(len(rows)),
+        MEMORY_PEAK_WEIGHT,
         containers.window_end[copies],
         np.ones(len(rows), dtype=np.bool_),
     )

@@ -6,10 +6,9 @@ Spec: recommender 3, 6.2.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from recommender.instants import NEVER, instant
 from recommender.label_sets import LabelSet, Matching, TrackedVpa
 from recommender.memory_peaks import accepted_memory, take_memory
 from recommender.oom import OomOutcome, OomRecord, take_ooms
-from recommender.samples import SampleColumns, UsageColumns, accepted_cpu, take_cpu
+from recommender.samples import SampleColumns, UsageColumns, accepted_cpu, take_cpu, turns
 from recommender.settings import ModelSettings
 
 Integers = NDArray[np.int64]
@@ -34,8 +33,6 @@ Flags = NDArray[np.bool_]
 
 NamespacedName = tuple[str, str]
 """Namespace and name."""
-
-_CHUNK = 8192
 
 INACTIVE: frozenset[PodPhase] = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
 """Phases in which a pod uses nothing any more."""
@@ -307,8 +304,9 @@ class ClusterModel:
 
     def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
         """Take in one fetch: of each container a CPU and a memory sample."""
-        cpu = self.take_cpu(usage.cpu_samples(), now)
-        return UsageOutcome(cpu, self.take_memory(usage.memory_samples(), now))
+        split = None if usage.are_distinct else turns(self.containers, usage.containers)
+        cpu = self._take_cpu(usage.cpu_samples(), split, now)
+        return UsageOutcome(cpu, self._take_memory(usage.memory_samples(), split, now))
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         """Take in CPU samples, in this order.
@@ -316,10 +314,10 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
-        return _by_chunk(samples, partial(self._take_cpu, now=now))
+        return self._take_cpu(samples, turns(self.containers, samples.containers), now)
 
-    def _take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
-        accepted = accepted_cpu(self.containers, samples)
+    def _take_cpu(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
+        accepted = accepted_cpu(self.containers, samples, split)
         counted = samples if accepted.all() else samples.select(accepted)
         self._restore_aggregates(counted.containers, now)
         take_cpu(self.containers, self.aggregates, counted)
@@ -331,12 +329,12 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
-        return _by_chunk(samples, partial(self._take_memory, now=now))
+        return self._take_memory(samples, turns(self.containers, samples.containers), now)
 
-    def _take_memory(self, samples: SampleColumns, now: datetime) -> Flags:
+    def _take_memory(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
         if self._is_any_bare():
             self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
-        return take_memory(self.containers, self.aggregates, samples)
+        return take_memory(self.containers, self.aggregates, samples, split)
 
     def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> tuple[OomOutcome, ...]:
         """Take in OOM kills, in this order, and say what became of each."""
@@ -373,13 +371,6 @@ class ClusterModel:
             if place is not None:
                 state, name = place
                 self.containers.aggregate[row] = self._aggregate(state.label_set, name, instant(now))
-
-
-def _by_chunk(samples: SampleColumns, take: Callable[[SampleColumns], Flags]) -> Flags:
-    """Take in a batch piece by piece, each small enough for its columns to stay in the processor's cache."""
-    if len(samples) <= _CHUNK:
-        return take(samples)
-    return np.concatenate([take(samples.select(slice(i, i + _CHUNK))) for i in range(0, len(samples), _CHUNK)])
 
 
 def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:

@@ -39,23 +39,22 @@ class WeightChanges:
     Args:
         rows: int64[n], histogram of each change; a row may occur more than once.
         buckets: int64[n].
-        weights: float64[n], at least 0, before decay.
+        weights: float64[n] or one for all, at least 0, before decay.
         instants: int64[n], nanoseconds since the Unix epoch.
         taken: bool[n], whether the weight is taken away; None where all are added.
     """
 
     rows: Integers
     buckets: Integers
-    weights: Floats
+    weights: Floats | float
     instants: Integers
     taken: Flags | None = None
 
     def select(self, chosen: Flags) -> WeightChanges:
         """Return the chosen changes, in order."""
+        weights = self.weights if isinstance(self.weights, float) else self.weights[chosen]
         taken = None if self.taken is None else self.taken[chosen]
-        return WeightChanges(
-            self.rows[chosen], self.buckets[chosen], self.weights[chosen], self.instants[chosen], taken
-        )
+        return WeightChanges(self.rows[chosen], self.buckets[chosen], weights, self.instants[chosen], taken)
 
 
 class HistogramBank:
@@ -141,7 +140,7 @@ class HistogramBank:
     def _apply_unshifted(self, changes: WeightChanges, age: Integers) -> None:
         """Fold in changes whose rows keep their reference time."""
         rows, buckets = changes.rows, changes.buckets
-        weights = changes.weights * exp2_each(age / self.half_life)
+        weights = exp2_each(age / self.half_life) * changes.weights
         cells = rows * self.scheme.count + buckets
         flat = self.weights.reshape(-1)
         if changes.taken is None or not changes.taken.any():

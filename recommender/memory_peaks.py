@@ -8,7 +8,7 @@ Spec: recommender 2.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from recommender.aggregation import AggregateTable
 from recommender.container_table import ContainerTable
 from recommender.instants import NEVER
-from recommender.samples import SampleColumns, turns
+from recommender.rows import chunks
+from recommender.samples import SampleColumns
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -40,6 +41,18 @@ class PeakChanges:
     instants: Integers
     taken: Flags
 
+    def placed(self, numbers: Integers) -> PeakChanges:
+        """Return the changes in the order of a whole batch.
+
+        Args:
+            numbers: int64[turn], place of each sample of the turn in the batch.
+        """
+        return replace(self, order=numbers[self.order // 2] * 2 + self.order % 2)
+
+
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_NO_CHANGES = PeakChanges(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, dtype=np.bool_))
+
 
 def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags:
     """Say which usage samples may count: not negative, and none older than the container's last one.
@@ -52,37 +65,37 @@ def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags
     return (samples.amounts >= 0) & (samples.instants >= containers.last_memory.take(samples.containers))
 
 
-def take_memory(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Flags:
+def take_memory(
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: list[Integers] | None
+) -> Flags:
     """Take in samples of memory use, in this order.
 
     Args:
         containers: Their windows and peaks move on.
         aggregates: Takes the peaks; every container whose sample counts must have its aggregate.
         samples: Bytes in use.
+        split: The turns of the batch.
 
     Returns:
         bool[n], which samples were taken in.
     """
-    split = turns(containers, samples.containers)
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
-    for positions in [np.arange(len(samples))] if split is None else split:
-        turn = samples if split is None else samples.select(positions)
+    for positions in chunks(len(samples)) if split is None else split:
+        turn = samples.select(positions)
         counts = accepted_memory(containers, turn)
         accepted[positions] = counts
         counted = turn if counts.all() else turn.select(counts)
-        changes.append(move_windows(containers, aggregates, counted, positions[counts]))
+        moved = move_windows(containers, aggregates, counted)
+        if len(moved.rows):
+            places = positions if isinstance(positions, np.ndarray) else np.arange(positions.start, positions.stop)
+            changes.append(moved.placed(places[counts]))
     apply_in_order(aggregates, changes)
     return accepted
 
 
 def move_windows(
-    containers: ContainerTable,
-    aggregates: AggregateTable,
-    turn: SampleColumns,
-    positions: Integers,
-    *,
-    is_oom: bool = False,
+    containers: ContainerTable, aggregates: AggregateTable, turn: SampleColumns, *, is_oom: bool = False
 ) -> PeakChanges:
     """Move the windows and peaks of containers of which each occurs once.
 
@@ -90,11 +103,10 @@ def move_windows(
         containers: Changed.
         aggregates: Tells each container's interval.
         turn: Samples that count.
-        positions: int64[n], place of each sample in the batch.
         is_oom: Whether the samples show the need of killed containers, not use.
 
     Returns:
-        What is left to be brought to the histograms.
+        What is left to be brought to the histograms, in the order of the turn.
     """
     rows, instants = turn.containers, turn.instants
     containers.last_memory[rows] = instants
@@ -103,16 +115,19 @@ def move_windows(
     replaces = ~opens & (old_peak != 0) & (turn.amounts > old_peak)
     if opens.any():
         window[opens] = _open_windows(containers, aggregates, turn.select(opens), window[opens])
-    counts = opens | replaces
-    containers.peak[rows[counts]] = turn.amounts[counts]
+    counted = np.flatnonzero(opens | replaces)
+    if not len(counted):
+        return _NO_CHANGES
+    amounts, taken = turn.amounts[counted], np.flatnonzero(replaces)
+    containers.peak[rows[counted]] = amounts
     if not is_oom:
-        containers.memory_peak[rows[counts]] = turn.amounts[counts]
+        containers.memory_peak[rows[counted]] = amounts
     return PeakChanges(
-        np.concatenate((positions[replaces] * 2, positions[counts] * 2 + 1)),
-        containers.aggregate[np.concatenate((rows[replaces], rows[counts]))],
-        np.concatenate((old_peak[replaces], turn.amounts[counts])),
-        np.concatenate((window[replaces], window[counts])),
-        np.arange(replaces.sum() + counts.sum()) < replaces.sum(),
+        np.concatenate((taken * 2, counted * 2 + 1)),
+        containers.aggregate[rows[np.concatenate((taken, counted))]],
+        np.concatenate((old_peak[taken], amounts)),
+        np.concatenate((window[taken], window[counted])),
+        np.arange(len(taken) + len(counted)) < len(taken),
     )
 
 
@@ -132,7 +147,7 @@ def _open_windows(
 
 def apply_in_order(aggregates: AggregateTable, changes: list[PeakChanges]) -> None:
     """Bring the changes of all turns to the histograms, in the order of their samples."""
-    if not any(len(c.rows) for c in changes):
+    if not changes:
         return
     order = np.argsort(np.concatenate([c.order for c in changes]), kind="stable")
     aggregates.change_peaks(

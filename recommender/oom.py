@@ -77,6 +77,7 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
         in_time &= needed >= 0
         recorded[positions] = in_time
         counted = SampleColumns(turn.containers, turn.instants, needed).select(in_time)
-        changes.append(move_windows(containers, aggregates, counted, positions[in_time], is_oom=True))
+        moved = move_windows(containers, aggregates, counted, is_oom=True)
+        changes.append(moved.placed(positions[in_time]))
     apply_in_order(aggregates, changes)
     return recorded

@@ -5,12 +5,15 @@ Spec: performance R-5, R-9.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+
+CHUNK: Final = 16384
+"""Elements worked on at a time where a batch can be cut."""
 
 
 class RowPool:
@@ -62,6 +65,11 @@ def grown(array: NDArray[_Scalar], capacity: int, fill: float) -> NDArray[_Scala
     if fill:
         larger[len(array) :] = fill
     return larger
+
+
+def chunks(length: int) -> list[slice]:
+    """Cut a batch into pieces that are small enough for their columns to stay in the processor's cache."""
+    return [slice(begin, min(begin + CHUNK, length)) for begin in range(0, length, CHUNK)]
 
 
 def ranks(keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -51,12 +51,14 @@ class UsageColumns:
         instants: int64[n], nanoseconds since the epoch.
         cpu: int64[n], millicores.
         memory: int64[n], bytes.
+        are_distinct: Whether it is known that no container occurs twice; else that is looked up.
     """
 
     containers: Integers
     instants: Integers
     cpu: Integers
     memory: Integers
+    are_distinct: bool = False
 
     def cpu_samples(self) -> SampleColumns:
         """Return the CPU samples."""
@@ -84,15 +86,19 @@ def turns(containers: ContainerTable, rows: Integers) -> list[Integers] | None:
     return np.split(order, np.cumsum(np.bincount(rank))[:-1])
 
 
-def accepted_cpu(containers: ContainerTable, samples: SampleColumns) -> Flags:
+def accepted_cpu(containers: ContainerTable, samples: SampleColumns, split: list[Integers] | None) -> Flags:
     """Say which CPU samples count: not negative, and each later than the container's last one.
+
+    Args:
+        containers: The table.
+        samples: The batch.
+        split: Its turns.
 
     Returns:
         bool[n].
     """
     usable = samples.amounts >= 0
     latest = containers.last_cpu.take(samples.containers)
-    split = turns(containers, samples.containers)
     if split is not None:
         latest = np.maximum(latest, _latest_before(samples, usable, split))
     return usable & (samples.instants > latest)
