@@ -25,6 +25,17 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+class Arrival:
+    """A condition that every request meets, and that tells of the first."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+
+    def __call__(self, _path: str, _query: dict[str, str]) -> bool:
+        self.event.set()
+        return True
+
+
 @pytest.mark.parametrize(
     ("what", "fault", "hits"),
     [
@@ -91,9 +102,10 @@ async def test_refusals_have_the_usual_reason_of_their_code(refuse: Refuse, reas
 
 async def test_a_delayed_request_is_carried_out_when_the_clock_has_moved() -> None:
     async with cluster() as wire:
-        wire.server.faults.add(Fault(Delay(timedelta(seconds=5)), verb="create"))
+        arrival = Arrival()
+        wire.server.faults.add(Fault(Delay(timedelta(seconds=5)), verb="create", when=arrival))
         sending = asyncio.ensure_future(wire.post(MAPS, config_map("a")))
-        assert (await wire.get("/readyz")).code == 200
+        await asyncio.wait_for(arrival.event.wait(), 10)
         assert (await wire.get(f"{MAPS}/a")).code == 404
         wire.clock.advance(timedelta(seconds=4.9))
         assert (await wire.get(f"{MAPS}/a")).code == 404
@@ -109,17 +121,12 @@ async def test_a_delay_on_the_wall_clock_passes_by_itself() -> None:
 
 async def test_a_server_that_stops_drops_what_is_still_delayed() -> None:
     server = ApiServer()
-    arrived = asyncio.Event()
-
-    def notice(_path: str, _query: dict[str, str]) -> bool:
-        arrived.set()
-        return True
-
-    server.faults.add(Fault(Delay(timedelta(days=1)), when=notice))
+    arrival = Arrival()
+    server.faults.add(Fault(Delay(timedelta(days=1)), when=arrival))
     async with aiohttp.ClientSession() as session:
         async with serve(server, tls=False) as endpoint:
             sending = asyncio.ensure_future(session.post(endpoint.url + MAPS, json=config_map("a")))
-            await asyncio.wait_for(arrived.wait(), 10)
+            await asyncio.wait_for(arrival.event.wait(), 10)
         with pytest.raises(aiohttp.ClientConnectionError):
             await asyncio.wait_for(sending, 10)
     assert server.store.find("v1", "ConfigMap", "a", "default") is None
