@@ -83,6 +83,7 @@ async def running_webhook(
     finally:
         serving.cancel()
         await asyncio.wait([serving])
+        listener.close()
 
 
 @cache
