@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,7 +47,7 @@ from autoscaling.runtime.telemetry import bind, bound_port
 
 _CACHES, _CERTIFICATE, _STOPPING = "caches", "certificate", "the end"
 _TARGETS_PERIOD = timedelta(minutes=10)
-_DRAIN_SECONDS = 3.0
+_DRAIN_SECONDS = 2.0
 """How long a process that is told to end goes on serving, so that callers learn of it before its port is closed."""
 
 log = structlog.get_logger()
@@ -77,10 +78,10 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     caches = Caches(client, config.api_group, config.vpa_object_namespace)
     process.run_in_background("caches", follow(caches))
     context = ServingContext(tls_rules(config.min_tls_version, config.tls_ciphers))
-    in_use = CertificateInUse(context, telemetry.measures)
+    in_use = CertificateInUse(context, telemetry.measures, partial(telemetry.vitals.there, _CERTIFICATE))
     port = open_webhook(process, config, caches, context, telemetry)
     registration = registration_of(client, config, telemetry.measures) if config.register_webhook else None
-    await look_after_certificates(process, config, client, Keeping(in_use, registration, telemetry))
+    await look_after_certificates(process, config, client, Keeping(in_use, registration, telemetry.measures))
     await caches.wait_synced(SYNC_SECONDS)
     telemetry.vitals.there(_CACHES)
     log.info("caches filled")
@@ -156,9 +157,11 @@ def open_webhook(
 
 
 async def drain(vitals: Vitals) -> None:
-    """Count as not ready, and go on serving for a moment."""
+    """Count as not ready, and where anybody could have called, go on serving for a moment."""
+    was_ready = vitals.readiness().status is HTTPStatus.OK
     vitals.wait_for(_STOPPING)
-    await asyncio.sleep(_DRAIN_SECONDS)
+    if was_ready:
+        await asyncio.sleep(_DRAIN_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class Keeping:
 
     in_use: CertificateInUse
     registration: Registration | None
-    telemetry: Telemetry
+    measures: AdmissionMeasures
 
 
 async def look_after_certificates(
@@ -180,13 +183,13 @@ async def look_after_certificates(
     """
     files = CertificateFiles(Path(config.client_ca_file), Path(config.tls_cert_file), Path(config.tls_private_key))
     secret = CertificateSecret(client, config.service_namespace, config.names.webhook_secret)
-    own = OwnCertificates(secret, called_as(config), client.pacing.now, keeping.telemetry.measures)
+    own = OwnCertificates(secret, called_as(config), client.pacing.now, keeping.measures)
     source = await choose_source(files, own, follows_changes=config.reload_cert)
     log.info("certificates chosen", source=str(files.serving) if source is not own else str(secret.ref))
     if source is not own:
         keeping.in_use.require(await source.load())
     upkeep = Upkeep(source, keeping.in_use, keeping.registration, client.pacing)
-    process.run_in_background("certificates", upkeep.follow(partial(keeping.telemetry.vitals.there, _CERTIFICATE)))
+    process.run_in_background("certificates", upkeep.follow())
     if source is own or keeping.registration is not None:
         process.run_in_background("upkeep", upkeep.run(partial(candidate, client, config)))
 

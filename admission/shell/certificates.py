@@ -156,11 +156,15 @@ class CertificateInUse:
     Args:
         context: The listener's TLS context.
         measures: Own metrics.
+        on_first: Called once handshakes can succeed.
     """
 
-    def __init__(self, context: ServingContext, measures: AdmissionMeasures) -> None:
+    def __init__(
+        self, context: ServingContext, measures: AdmissionMeasures, on_first: Callable[[], None] = lambda: None
+    ) -> None:
         self._context = context
         self._measures = measures
+        self._on_first = on_first
         self._certificates: CertificateSet | None = None
 
     @property
@@ -186,6 +190,8 @@ class CertificateInUse:
         except ConfigurationError as error:
             log.error("certificate not usable", error=str(error))  # noqa: TRY400 - the message says it all
             return False
+        if self._certificates is None:
+            self._on_first()
         self._certificates = certificates
         self._tell(certificates)
         return True

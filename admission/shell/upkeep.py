@@ -73,17 +73,13 @@ class Upkeep:
         except EvenkeelError as error:
             log.error("upkeep of the webhook failed", error=str(error))  # noqa: TRY400 - the message says it all
 
-    async def follow(self, on_first: Callable[[], None]) -> None:
-        """Put into force what the leader or others provide, for ever.
-
-        Args:
-            on_first: Called once there is a certificate.
-        """
+    async def follow(self) -> None:
+        """Put into force what the leader or others provide, for ever."""
         while True:
             try:
                 certificates = await self._source.load()
-                if certificates is not None and self._in_use.use(certificates):
-                    on_first()
+                if certificates is not None:
+                    self._in_use.use(certificates)
             except EvenkeelError as error:
                 log.warning("certificates not looked at", error=str(error))
             await self._pacing.sleep(NEXT_LOOKS_SECONDS if self._in_use.is_there else FIRST_LOOKS_SECONDS)

@@ -201,6 +201,15 @@ def test_what_is_in_force_is_told(in_use: CertificateInUse, registry: CollectorR
         assert registry.get_sample_value(name, {"certificate": kind}) == end
 
 
+def test_the_first_certificate_is_announced_once(measures: AdmissionMeasures) -> None:
+    announced: list[str] = []
+    in_use = CertificateInUse(ServingContext(tls_rules("", "")), measures, lambda: announced.append("there"))
+    assert not in_use.use(NO_SET)
+    for certificates in (fresh_certificates(), fresh_certificates()):
+        in_use.require(certificates)
+    assert announced == ["there"]
+
+
 def test_what_cannot_be_used_leaves_the_old_in_force(in_use: CertificateInUse) -> None:
     """Spec: admission:2, reload failure."""
     certificates = fresh_certificates()

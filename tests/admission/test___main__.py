@@ -1,0 +1,308 @@
+"""The whole process against an embedded API server that calls its webhook over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+import pytest
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from admission.__main__ import called_as, registration_settings, server_name, start
+from admission.config import AdmissionConfig
+from admission.webhook_configuration import NamespaceScope, ServiceTarget, UrlTarget
+from autoscaling.behaviour import Profile
+from autoscaling.runtime.api_group import ApiGroup, cluster_names
+from autoscaling.runtime.feature_gates import FeatureGates
+from autoscaling.runtime.process import Process, WallClockDriver
+from evenkeel.crd.definitions import definitions
+from evenkeel.simulator.api.certificates import Authority
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.serving import Endpoint, serve
+from tests.admission.shell.webhooks import eventually
+from tests.embedded import Json, owner, recommended_status
+
+pytestmark = pytest.mark.anyio
+
+MUTATING = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def api_server(group: ApiGroup) -> ApiServer:
+    """Return a server with a Deployment, its ReplicaSet and a VPA that has a recommendation."""
+    server = ApiServer()
+    server.create_namespaces("evenkeel-system")
+    for definition in definitions(group).values():
+        server.store.create(dict(definition))
+    selector = {"matchLabels": {"app": "web"}}
+    spec = {"replicas": 1, "selector": selector, "template": {"metadata": {"labels": {"app": "web"}}}}
+    for kind, name, owners in (("Deployment", "web", []), ("ReplicaSet", "web-rs", [owner("Deployment", "web")])):
+        metadata = {"name": name, "namespace": "default", "ownerReferences": owners}
+        server.store.create({"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec})
+    server.store.create(vpa_object(group, status=recommended_status("400m", "100Mi")))
+    return server
+
+
+def vpa_object(group: ApiGroup, name: str = "web", *, status: Json | None = None) -> Json:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    body: Json = {
+        "apiVersion": f"{group}/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"targetRef": target},
+    }
+    return body | ({"status": status} if status is not None else {})
+
+
+def pod_object() -> Json:
+    resources = {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "64Mi"}}
+    metadata = {
+        "generateName": "web-",
+        "namespace": "default",
+        "labels": {"app": "web"},
+        "ownerReferences": [owner("ReplicaSet", "web-rs")],
+    }
+    containers = [{"name": "main", "image": "i", "resources": resources}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
+
+
+@dataclass
+class Running:
+    """The process under test and the server it works with."""
+
+    api: Endpoint
+    process: Process
+    group: ApiGroup
+    events: list[EventDict]
+    session: aiohttp.ClientSession
+
+    def port(self, event: str) -> int:
+        """Return the port that the log names."""
+        return next(int(entry["port"]) for entry in self.events if entry["event"] == event)
+
+    def registration(self) -> Json | None:
+        """Return the webhook's registration."""
+        return self.api.server.store.find(*MUTATING, cluster_names(self.group).webhook_configuration)
+
+    def has(self, event: str) -> bool:
+        """Say whether the log has an entry."""
+        return any(entry["event"] == event for entry in self.events)
+
+    async def ready(self) -> int:
+        """Return the status of the readiness probe."""
+        async with self.session.get(f"http://127.0.0.1:{self.port('telemetry listens')}/readyz") as answer:
+            return answer.status
+
+    async def create(self, path: str, body: Json) -> tuple[int, Json]:
+        """Create an object through the API, and return status and answer."""
+        async with self.session.post(f"{self.api.url}{path}", json=body) as answer:
+            return answer.status, await answer.json()
+
+    async def create_vpa(self, update_policy: Json | None) -> tuple[int, Json]:
+        """Create a VPA through the API."""
+        path = f"/apis/{self.group}/v1/namespaces/default/verticalpodautoscalers"
+        body = vpa_object(self.group, "new")
+        spec = body["spec"]
+        assert isinstance(spec, dict)
+        body["spec"] = spec if update_policy is None else spec | {"updatePolicy": update_policy}
+        return await self.create(path, body)
+
+    def point_service_here(self, namespace: str, name: str) -> None:
+        """Let the webhook's Service lead to the process."""
+        ports = [{"port": self.port("webhook listens")}]
+        subsets = [{"addresses": [{"ip": "127.0.0.1"}], "ports": ports}]
+        metadata = {"name": name, "namespace": namespace}
+        self.api.server.store.create(
+            {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subsets}
+        )
+
+
+@asynccontextmanager
+async def running(server: ApiServer, config: AdmissionConfig, folder: Path) -> AsyncIterator[Running]:
+    """Run the process while the context lasts, and see that it ends with status 0."""
+    process = Process(WallClockDriver())
+    async with serve(server, tls=False) as api, aiohttp.ClientSession() as session:
+        flags: dict[str, object] = {
+            "kubeconfig": str(api.write_kubeconfig(folder / "kubeconfig")),
+            "address": "127.0.0.1:0",
+            "port": 0,
+            "status_lease_update_interval": timedelta(milliseconds=50),
+        }
+        full = config.model_copy(update=flags)
+        with capture_logs() as events:
+            task = asyncio.create_task(process.run(partial(start, config=full)))
+            await eventually(lambda: any(e["event"] == "webhook listens" for e in events) or task.done())
+            try:
+                yield Running(api, process, config.api_group, events, session)
+            finally:
+                process.stop()
+                status = await task
+        assert status == 0
+
+
+def config_for(folder: Path, group: ApiGroup = ApiGroup.EVENKEEL, **flags: object) -> AdmissionConfig:
+    files = {
+        "client_ca_file": str(folder / "caCert.pem"),
+        "tls_cert_file": str(folder / "serverCert.pem"),
+        "tls_private_key": str(folder / "serverKey.pem"),
+    }
+    return AdmissionConfig(api_group=group, **files, **flags)  # type: ignore[arg-type]
+
+
+async def test_a_pod_gets_its_resources_through_the_webhook(tmp_path: Path) -> None:
+    """Spec: admission:1, admission:3, admission:7.3, admission:9, product sections 1 and 2."""
+    server = api_server(ApiGroup.EVENKEEL)
+    async with running(server, config_for(tmp_path, webhook_timeout_seconds=10), tmp_path) as run:
+        await eventually(lambda: run.registration() is not None and run.has("caches filled"))
+        run.point_service_here("evenkeel-system", "evenkeel-webhook")
+        assert await run.ready() == 200
+
+        status, pod = await run.create("/api/v1/namespaces/default/pods", pod_object())
+        assert status == 201
+        stored = server.store.list("v1", "Pod", "default")
+        assert len(stored) == 1
+        containers = pod["spec"]["containers"]  # type: ignore[index]
+        assert containers[0]["resources"] == {
+            "requests": {"cpu": "400m", "memory": "100Mi"},
+            "limits": {"cpu": "4", "memory": "200Mi"},
+        }
+        assert pod["metadata"]["annotations"] == {  # type: ignore[index]
+            "vpaUpdates": "Pod resources updated by web: container 0: "
+            "cpu request, memory request, cpu limit, memory limit",
+            "vpaObservedContainers": "main",
+        }
+
+        status, vpa = await run.create_vpa(None)
+        assert status == 201
+        assert vpa["spec"]["updatePolicy"] == {"updateMode": "Recreate"}  # type: ignore[index]
+        status, refused = await run.create_vpa({"updateMode": "InPlaceOrRecreate", "evictAfterOOMSeconds": 60})
+        assert status == 422
+        assert "PerVPAConfig" in str(refused["message"])
+
+        lease = partial(server.store.find, "coordination.k8s.io/v1", "Lease", "evenkeel-admission-controller")
+        await eventually(lambda: lease("evenkeel-system") is not None)
+        run.process.stop()
+        async with asyncio.timeout(10):
+            while await run.ready() != 503:
+                pass
+        status, _ = await run.create("/api/v1/namespaces/default/pods", pod_object())
+        assert status == 201
+        assert len([e for e in run.events if e["event"] == "review decided" and e["reason"] == "Patched"]) == 2
+    assert not server.requests.calls(verb="delete")
+    secret = server.store.read("v1", "Secret", "evenkeel-tls-certs", "evenkeel-system")
+    assert secret["metadata"]["annotations"] == {"evenkeel.dev/made-by": "evenkeel-admission-controller"}  # type: ignore[index]
+
+
+async def test_it_takes_upstreams_place_with_upstreams_files_and_registration(tmp_path: Path) -> None:
+    """Spec: product sections 1 and 2: another image is all it takes, and what upstream registered stays as it is."""
+    server = api_server(ApiGroup.UPSTREAM)
+    authority = Authority()
+    pair = authority.issue("vpa-webhook.kube-system.svc")
+    (tmp_path / "caCert.pem").write_bytes(authority.certificate_pem)
+    (tmp_path / "serverCert.pem").write_bytes(pair.certificate_pem)
+    (tmp_path / "serverKey.pem").write_bytes(pair.key_pem)
+    hook = {
+        "name": "vpa.k8s.io",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Ignore",
+        "timeoutSeconds": 10,
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+        "clientConfig": {
+            "service": {"namespace": "kube-system", "name": "vpa-webhook"},
+            "caBundle": base64.b64encode(authority.certificate_pem).decode(),
+        },
+    }
+    metadata = {"name": "vpa-webhook-config"}
+    before = server.store.create(
+        {"apiVersion": MUTATING[0], "kind": MUTATING[1], "metadata": metadata, "webhooks": [hook]}
+    )
+    config = config_for(tmp_path, ApiGroup.UPSTREAM, profile=Profile.UPSTREAM, reload_cert=True)
+    async with running(server, config, tmp_path) as run:
+        await eventually(lambda: run.has("caches filled") and run.has("webhook registration left alone"))
+        run.point_service_here("kube-system", "vpa-webhook")
+        status, pod = await run.create("/api/v1/namespaces/default/pods", pod_object())
+        assert status == 201
+        assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "400m", "memory": "100Mi"}  # type: ignore[index]
+        lease = partial(server.store.find, "coordination.k8s.io/v1", "Lease", "vpa-admission-controller")
+        await eventually(lambda: lease("kube-system") is not None)
+    assert server.store.read(*MUTATING, "vpa-webhook-config") == before
+    assert not server.requests.calls(resource="secrets")
+
+
+async def fails_to_start(config: AdmissionConfig, folder: Path) -> str:
+    """Run the process until it gives up, and return why."""
+    process = Process(WallClockDriver())
+    async with serve(ApiServer(), tls=False) as api:
+        path = str(api.write_kubeconfig(folder / "kubeconfig"))
+        full = config.model_copy(update={"kubeconfig": path, "address": "127.0.0.1:0", "port": 0})
+        with capture_logs() as events:
+            assert await process.run(partial(start, config=full)) == 1
+    return next(str(entry["error"]) for entry in events if entry["event"] == "process failed")
+
+
+async def test_a_gate_without_its_function_is_refused(tmp_path: Path) -> None:
+    gates = FeatureGates().with_text("CPUStartupBoost=true")
+    why = await fails_to_start(config_for(tmp_path, feature_gates=gates), tmp_path)
+    assert "not available yet" in why
+    assert "CPUStartupBoost" in why
+
+
+async def test_a_pair_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None:
+    """Spec: admission:1.5, admission:2."""
+    for name in ("serverCert.pem", "serverKey.pem"):
+        (tmp_path / name).write_text("rubbish")
+    assert "certificate" in await fails_to_start(config_for(tmp_path), tmp_path)
+
+
+def test_the_command_says_why_it_does_not_start(tmp_path: Path) -> None:
+    words = [sys.executable, "-P", "-m", "admission", "--feature-gates=CPUStartupBoost=true", "--address=127.0.0.1:0"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+    assert ended.returncode == 1
+    assert "not available yet" in ended.stderr
+
+
+def test_what_flags_register(tmp_path: Path) -> None:
+    """Spec: admission:3, admission:13.4."""
+    plain = registration_settings(config_for(tmp_path))
+    assert plain.target == ServiceTarget("evenkeel-system", "evenkeel-webhook")
+    assert (plain.name, plain.webhook) == ("evenkeel-webhook-config", "pods.autoscaling.evenkeel.dev")
+    assert plain.scope == NamespaceScope()
+    assert (plain.timeout_seconds, plain.fails_closed) == (30, False)
+    narrowed = config_for(tmp_path, vpa_object_namespace="shop")
+    assert registration_settings(narrowed).scope == NamespaceScope("shop")
+    as_upstream = config_for(tmp_path, vpa_object_namespace="shop", profile=Profile.UPSTREAM)
+    assert registration_settings(as_upstream).scope == NamespaceScope()
+    ignoring = config_for(tmp_path, ignored_vpa_object_namespaces=("a", "b"), webhook_labels="k:v")
+    assert registration_settings(ignoring).scope == NamespaceScope(ignored=("a", "b"))
+    assert registration_settings(ignoring).labels == (("k", "v"),)
+
+
+def test_what_the_webhook_is_called_by(tmp_path: Path) -> None:
+    """Spec: admission:3, register by URL."""
+    service = config_for(tmp_path)
+    assert server_name(service) == "evenkeel-webhook.evenkeel-system.svc"
+    assert called_as(service) == {"evenkeel-webhook.evenkeel-system", "evenkeel-webhook.evenkeel-system.svc"}
+    url = config_for(tmp_path, register_by_url=True, webhook_address="https://hook.example.com", webhook_port="8443")
+    assert registration_settings(url).target == UrlTarget("https://hook.example.com:8443")
+    assert server_name(url) == "hook.example.com"
+    assert "hook.example.com" in called_as(url)
+    portless = config_for(tmp_path, register_by_url=True, webhook_address="https://10.0.0.1")
+    assert registration_settings(portless).target == UrlTarget("https://10.0.0.1")
+    assert "10.0.0.1" in called_as(portless)
+    assert "hook" in called_as(config_for(tmp_path, webhook_address="hook"))
