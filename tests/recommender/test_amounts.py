@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from autoscaling.quantity import Quantity
+from recommender.amounts import MAX_AMOUNT, as_quantity, from_quantity, scaled, truncated
+from tests.recommender.scene import integers
+
+
+@pytest.mark.parametrize(
+    ("value", "amount"),
+    [
+        (0.0, 0),
+        (0.999, 0),
+        (1.999, 1),
+        (-5.0, 0),
+        (-math.inf, 0),
+        (1e14, MAX_AMOUNT),
+        (1.1e14, MAX_AMOUNT),
+        (math.inf, MAX_AMOUNT),
+        (math.nan, -(2**63)),
+    ],
+)
+def test_floats_are_cut_towards_zero_and_bounded(value: float, amount: int) -> None:
+    assert truncated(np.array([value])).tolist() == [amount]
+
+
+def test_amounts_are_scaled_and_cut() -> None:
+    assert scaled(integers(258, 330659541), 0.15).tolist() == [38, 49598931]
+    assert scaled(integers(0, 1), np.array([math.inf, math.inf])).tolist() == [-(2**63), MAX_AMOUNT]
+
+
+@pytest.mark.parametrize(
+    ("amount", "resource", "text"),
+    [
+        (1000, "cpu", "1"),
+        (1168, "cpu", "1168m"),
+        (10**14, "cpu", "100G"),
+        (262144000, "memory", "250Mi"),
+        (380258472, "memory", "380258472"),
+        (10**14, "memory", "97656250000Ki"),
+        (0, "memory", "0"),
+    ],
+)
+def test_amounts_are_written_as_quantities(amount: int, resource: str, text: str) -> None:
+    assert str(as_quantity(amount, resource)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "resource", "amount"),
+    [
+        ("123456n", "cpu", 1),
+        ("1500u", "cpu", 2),
+        ("1500m", "memory", 2),
+        ("1.2Ki", "memory", 1229),
+        ("2", "cpu", 2000),
+    ],
+)
+def test_quantities_are_read_rounded_up(text: str, resource: str, amount: int) -> None:
+    assert from_quantity(Quantity.parse(text), resource) == amount
+
+
+def test_a_missing_quantity_is_nothing() -> None:
+    assert from_quantity(None, "cpu") == 0
