@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recommender.checkpoint import encode_histograms
+from recommender.instants import instant, moment
+from tests.builders import T0
+from tests.recommender.scene import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    Scene,
+    columns,
+    filled,
+    integers,
+    of_one_container,
+    pod,
+)
+
+MI = 2**20
+
+
+def window_end(one: Scene) -> datetime | None:
+    return moment(int(one.model.containers.window_end[one.row()]))
+
+
+def peaks(one: Scene) -> tuple[int, int]:
+    """Return the peak that stands in the histogram and the last one that was use."""
+    row = one.row()
+    return int(one.model.containers.peak[row]), int(one.model.containers.memory_peak[row])
+
+
+def stored(one: Scene) -> tuple[datetime | None, dict[int, int], float]:
+    """Return reference time, relative weights and total of the memory histogram."""
+    (found,) = encode_histograms(one.model.aggregates.memory, integers(one.aggregate()))
+    return found.reference, dict(found.bucket_weights), found.total_weight
+
+
+def test_one_peak_for_each_interval() -> None:
+    """Spec: recommender:E7."""
+    one = of_one_container()
+    assert one.memory(T0, 400 * MI)
+    assert one.memory(T0 + MINUTE, 500 * MI)
+    assert one.memory(T0 + 2 * MINUTE, 450 * MI)
+    assert peaks(one) == (500 * MI, 500 * MI)
+    assert not one.memory(T0 + MINUTE, 900 * MI)
+    assert window_end(one) == T0 + DAY
+    assert one.memory(T0 + DAY, 300 * MI)
+    assert window_end(one) == T0 + 2 * DAY
+    assert stored(one) == (T0 + DAY, {19: 10000, 26: 5000}, 3.0)
+    assert one.figures()["target"]["memory"] == "628694953"
+
+
+def test_a_gap_opens_the_window_that_the_sample_falls_into() -> None:
+    """Spec: recommender:E7."""
+    one = of_one_container()
+    one.memory(T0, 100 * MI)
+    one.memory(T0 + 84 * HOUR, 200 * MI)
+    assert window_end(one) == T0 + 4 * DAY
+    assert stored(one)[1:] == ({14: 10000, 8: 1250}, 9.0)
+
+
+def test_a_zero_first_sample_pins_the_peak_until_the_window_ends() -> None:
+    """Spec: recommender:E7."""
+    one = of_one_container()
+    one.memory(T0, 0)
+    one.memory(T0 + MINUTE, 100 * MI)
+    assert peaks(one) == (0, 0)
+    assert stored(one)[1] == {0: 10000}
+    one.memory(T0 + DAY, 100 * MI)
+    assert peaks(one) == (100 * MI, 100 * MI)
+
+
+def test_the_last_instant_before_the_end_is_still_the_old_window() -> None:
+    """Spec: recommender 2.2."""
+    one = of_one_container()
+    one.memory(T0, 400 * MI)
+    one.memory(T0 + DAY - SECOND, 500 * MI)
+    assert (window_end(one), peaks(one)) == (T0 + DAY, (500 * MI, 500 * MI))
+    one.memory(T0 + DAY, 300 * MI)
+    assert (window_end(one), peaks(one)) == (T0 + 2 * DAY, (300 * MI, 300 * MI))
+
+
+def test_windows_are_anchored_at_the_first_sample() -> None:
+    """Spec: recommender 2.2."""
+    one = of_one_container()
+    one.memory(T0 + 7 * HOUR, 400 * MI)
+    one.memory(T0 + 3 * DAY, 400 * MI)
+    assert window_end(one) == T0 + 3 * DAY + 7 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("minutes", "amount", "counts"), [(0, 300, True), (-1, 300, False), (1, 300, True), (1, -1, False)]
+)
+def test_equal_times_count_and_older_or_negative_samples_do_not(minutes: int, amount: int, counts: bool) -> None:
+    """Spec: recommender 2.2."""
+    one = of_one_container()
+    one.memory(T0, 400)
+    assert one.memory(T0 + minutes * MINUTE, amount) is counts
+
+
+def test_a_lower_sample_only_moves_the_last_instant() -> None:
+    """Spec: recommender 2.2."""
+    one = of_one_container()
+    one.memory(T0, 400 * MI)
+    before = filled(one.model.aggregates.memory, one.aggregate())
+    one.memory(T0 + MINUTE, 300 * MI)
+    assert filled(one.model.aggregates.memory, one.aggregate()) == before
+    assert int(one.model.containers.last_memory[one.row()]) == instant(T0 + MINUTE)
+
+
+def test_each_pod_has_its_own_peak() -> None:
+    """Spec: recommender 2.2."""
+    one = Scene().observe(pod("p0"), pod("p1"))
+    one.memory(T0, 400 * MI, pod="p0")
+    one.memory(T0, 400 * MI, pod="p1")
+    one.memory(T0 + MINUTE, 500 * MI, pod="p1")
+    assert one.aggregate(pod="p0") == one.aggregate(pod="p1")
+    assert filled(one.model.aggregates.memory, one.aggregate(pod="p0")) == {23: 1.0, 26: 1.0}
+
+
+Sample = tuple[int, timedelta, int]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.sampled_from([0 * HOUR, HOUR, 5 * HOUR, 23 * HOUR, DAY, 25 * HOUR, 3 * DAY, 102 * DAY]),
+            st.sampled_from([-1, 0, 90 * MI, 91 * MI, 200 * MI, 300 * MI, 2**40]),
+        ),
+        max_size=25,
+    )
+)
+def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: list[Sample]) -> None:
+    names = ("p0", "p1", "p2")
+    at_once, in_turn = (Scene().observe(pod("p0"), pod("p1"), pod("p2", labels={"app": "b"})) for _ in range(2))
+    rows = [at_once.row(pod=names[place]) for place, _, _ in samples]
+    batch = columns(rows, [T0 + after for _, after, _ in samples], [amount for _, _, amount in samples])
+    counted = at_once.model.take_memory(batch, T0).tolist()
+    assert counted == [in_turn.memory(T0 + after, amount, pod=names[place]) for place, after, amount in samples]
+    ours, theirs = at_once.model, in_turn.model
+    for name in ("last_memory", "window_end", "peak", "memory_peak"):
+        assert np.array_equal(getattr(ours.containers, name), getattr(theirs.containers, name))
+    for name in ("weights", "totals", "lowest", "highest", "references"):
+        assert getattr(ours.aggregates.memory, name).tobytes() == getattr(theirs.aggregates.memory, name).tobytes()

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recommender.instants import instant
+from recommender.samples import UsageColumns, turns
+from tests.builders import T0
+from tests.recommender.scene import MINUTE, Scene, columns, integers, of_one_container, pod
+
+PODS = ("p0", "p1", "p2")
+
+
+def scene() -> Scene:
+    """Three pods; the first two share their aggregate."""
+    return Scene().observe(pod("p0"), pod("p1"), pod("p2", labels={"app": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "millicores", "counts"),
+    [(0, 100, False), (-1, 100, False), (1, 100, True), (1, -1, False), (1, 0, True)],
+    ids=["same time", "older", "newer", "negative", "zero"],
+)
+def test_a_cpu_sample_counts_when_it_is_newer_and_not_negative(minutes: int, millicores: int, counts: bool) -> None:
+    """Spec: recommender 2.1."""
+    one = of_one_container()
+    assert one.cpu(T0, 100)
+    assert one.cpu(T0 + minutes * MINUTE, millicores) is counts
+    aggregates, row = one.model.aggregates, one.aggregate()
+    assert int(aggregates.sample_count[row]) == 1 + counts
+    assert int(aggregates.first_sample[row]) == instant(T0)
+    assert int(aggregates.last_sample[row]) == instant(T0 + counts * minutes * MINUTE)
+    assert int(one.model.containers.last_cpu[one.row()]) == instant(T0 + counts * minutes * MINUTE)
+
+
+def test_every_cpu_sample_weighs_a_tenth_whatever_the_request() -> None:
+    """Spec: recommender 2.1."""
+    one = of_one_container()
+    one.cpu(T0, 100)
+    assert float(one.model.aggregates.cpu.totals[one.aggregate()]) == 0.1
+
+
+def test_memory_samples_alone_count_as_none() -> None:
+    """Spec: recommender 2.1, 3.4."""
+    one = of_one_container()
+    one.memory(T0, 100)
+    assert int(one.model.aggregates.sample_count[one.aggregate()]) == 0
+
+
+def test_an_older_sample_of_another_container_moves_the_first_instant_back() -> None:
+    one = scene()
+    one.cpu(T0, 100, pod="p0")
+    one.cpu(T0 - MINUTE, 100, pod="p1")
+    assert one.aggregate(pod="p0") == one.aggregate(pod="p1") != one.aggregate(pod="p2")
+    aggregate = one.aggregate(pod="p0")
+    assert int(one.model.aggregates.first_sample[aggregate]) == instant(T0 - MINUTE)
+    assert int(one.model.aggregates.last_sample[aggregate]) == instant(T0)
+
+
+def test_a_fetch_is_one_cpu_and_one_memory_sample_of_each_container() -> None:
+    one = scene()
+    rows = integers(*(one.row(pod=name) for name in PODS))
+    usage = UsageColumns(rows, np.full(3, instant(T0)), integers(100, -1, 300), integers(2**30, 2**29, -1))
+    outcome = one.model.take_usage(usage, T0)
+    assert outcome.cpu.tolist() == [True, False, True]
+    assert outcome.memory.tolist() == [True, True, False]
+    known = UsageColumns(rows, np.full(3, instant(T0 + MINUTE)), usage.cpu, usage.memory, are_distinct=True)
+    assert one.model.take_usage(known, T0).cpu.tolist() == [True, False, True]
+
+
+def test_a_batch_is_cut_where_a_container_occurs_again() -> None:
+    one = scene()
+    assert turns(one.model.containers, integers(0, 1, 2)) is None
+    assert turns(one.model.containers, integers()) is None
+    split = turns(one.model.containers, integers(0, 1, 0, 0, 1))
+    assert split is not None
+    assert [turn.tolist() for turn in split] == [[0, 1], [2, 4], [3]]
+
+
+Sample = tuple[int, int, int]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.one_of(st.integers(0, 30), st.sampled_from([60 * 24 * 101, 60 * 24 * 203])),
+            st.sampled_from([-3, 0, 7, 250, 4000]),
+        ),
+        max_size=25,
+    )
+)
+def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: list[Sample]) -> None:
+    at_once, in_turn = scene(), scene()
+    rows = [at_once.row(pod=PODS[place]) for place, _, _ in samples]
+    batch = columns(rows, [T0 + minute * MINUTE for _, minute, _ in samples], [amount for _, _, amount in samples])
+    counted = at_once.model.take_cpu(batch, T0).tolist()
+    assert counted == [in_turn.cpu(T0 + minute * MINUTE, amount, pod=PODS[place]) for place, minute, amount in samples]
+    ours, theirs = at_once.model, in_turn.model
+    for name in ("first_sample", "last_sample", "sample_count"):
+        assert np.array_equal(getattr(ours.aggregates, name), getattr(theirs.aggregates, name))
+    assert np.array_equal(ours.containers.last_cpu, theirs.containers.last_cpu)
+    for name in ("weights", "totals", "lowest", "highest", "references"):
+        assert getattr(ours.aggregates.cpu, name).tobytes() == getattr(theirs.aggregates.cpu, name).tobytes()
