@@ -115,6 +115,7 @@ def _cap_entry(
     only_requests = controlled_values(policy) is ControlledValues.REQUESTS_ONLY
 
     def cap(resources: ResourceList) -> tuple[ResourceList, tuple[str, ...]]:
+        """Apply every step in turn."""
         notes: tuple[str, ...] = ()
         for bounds in steps:
             resources, more = bounds.apply(resources)

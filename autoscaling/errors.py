@@ -12,7 +12,7 @@ EvenkeelError                    everything this product raises on purpose
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaling.objectref import ObjectRef
 
@@ -66,6 +66,7 @@ class StatusCause:
     message: str
 
 
+@dataclass(eq=False)
 class ApiRefusedError(ApiError):
     """The API server answered, and said no.
 
@@ -78,20 +79,16 @@ class ApiRefusedError(ApiError):
         retry_after_seconds: From the header or the Status, else None.
     """
 
-    def __init__(
-        self,
-        request: str,
-        code: int,
-        *,
-        reason: str = "",
-        message: str = "",
-        causes: tuple[StatusCause, ...] = (),
-        retry_after_seconds: float | None = None,
-    ) -> None:
-        super().__init__(f"{request}: {code} {reason}: {message}")
-        self.request = request
-        self.code = code
-        self.reason = reason
-        self.message = message
-        self.causes = causes
-        self.retry_after_seconds = retry_after_seconds
+    request: str
+    code: int
+    reason: str = field(default="", kw_only=True)
+    message: str = field(default="", kw_only=True)
+    causes: tuple[StatusCause, ...] = field(default=(), kw_only=True)
+    retry_after_seconds: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Put the message together."""
+        super().__init__(f"{self.request}: {self.code} {self.reason}: {self.message}")
+
+    def __str__(self) -> str:
+        return f"{self.request}: {self.code} {self.reason}: {self.message}"

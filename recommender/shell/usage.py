@@ -79,6 +79,5 @@ def as_columns(model: ClusterModel, usage: Iterable[PodUsage]) -> Fetched:
             instants.append(at)
             cpu.append(container.cpu_millicores)
             memory.append(container.memory_bytes)
-    return Fetched(
-        UsageColumns(*(np.array(column, dtype=np.int64) for column in (rows, instants, cpu, memory))), dropped
-    )
+    columns = [np.array(column, dtype=np.int64) for column in (rows, instants, cpu, memory)]
+    return Fetched(UsageColumns(columns[0], columns[1], columns[2], columns[3]), dropped)
