@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from autoscaling.pod import Pod, Termination
 from autoscaling.policy import container_policy, scaling_mode
@@ -51,17 +51,18 @@ def is_quick_oom(pod: Pod, circumstances: Circumstances) -> bool:
 
     Containers that admission did not see, or that are not scaled, do not count.
     """
+    kills = [(s.name, s.last_terminated) for s in pod.statuses if s.last_terminated is not None]
+    if not kills:
+        return False
     vpa, observed = circumstances.vpa, observed_containers(pod)
     threshold = _oom_threshold(vpa, circumstances.settings)
-    for status in pod.statuses:
-        ended = status.last_terminated
-        if ended is None or ended.reason != "OOMKilled" or (observed is not None and status.name not in observed):
-            continue
-        if scaling_mode(container_policy(vpa, status.name)) is ScalingMode.OFF:
-            continue
-        if _was_short(ended, threshold) and _is_recent(ended, threshold, circumstances):
-            return True
-    return False
+    return any(
+        ended.reason == "OOMKilled"
+        and (observed is None or name in observed)
+        and scaling_mode(container_policy(vpa, name)) is not ScalingMode.OFF
+        and _is_quick(ended, threshold, circumstances.now)
+        for name, ended in kills
+    )
 
 
 def meets_requirements(pod: Pod, vpa: Vpa, recommendation: Recommendation) -> bool:
@@ -118,18 +119,11 @@ def _oom_threshold(vpa: Vpa, settings: Settings) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def _was_short(ended: Termination, threshold: timedelta) -> bool:
-    """Say whether the run that ended was shorter than the threshold; a missing time was long ago."""
-    return (
-        ended.started_at is not None
-        and ended.finished_at is not None
-        and ended.finished_at - ended.started_at < threshold
-    )
-
-
-def _is_recent(ended: Termination, threshold: timedelta, circumstances: Circumstances) -> bool:
-    """Say whether the end is less than the threshold ago; one in the future is."""
-    return ended.finished_at is not None and circumstances.now - ended.finished_at < threshold
+def _is_quick(ended: Termination, threshold: timedelta, now: datetime) -> bool:
+    """Say whether a run was short and ended a short while ago; a missing time was long ago, a future one is recent."""
+    if ended.started_at is None or ended.finished_at is None:
+        return False
+    return ended.finished_at - ended.started_at < threshold and now - ended.finished_at < threshold
 
 
 def _holds(requirement: EvictionRequirement, requests: ResourceList, target: ResourceList) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autoscaling.capping import ProcessedRecommendation, process
+from autoscaling.capping import ProcessedRecommendation
 from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode
 from updater.acceptance import judge, meets_requirements
+from updater.assessment import Assessor
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.eviction import clear_eviction
 from updater.group import Groups, is_boosted
 from updater.in_place import InPlaceDecision, Verdict, decide_in_place
-from updater.priority import Priority, score
+from updater.priority import Priority
 from updater.selection import Member, passive_reason
 
 _IN_PLACE_MODES = frozenset({UpdateMode.IN_PLACE_OR_RECREATE, UpdateMode.IN_PLACE})
@@ -75,6 +76,7 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
     idle = _idle_reason(circumstances)
     if idle is not None:
         return Sorted((), tuple(Refusal(m.pod.ref, idle) for m in members))
+    assessor = Assessor(circumstances)
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     timed: list[ObjectRef] = []
@@ -82,7 +84,7 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
         obstacle, is_timed = _first_look(member, groups, circumstances)
         if is_timed:
             timed.append(member.pod.ref)
-        found = Refusal(member.pod.ref, obstacle) if obstacle else _assess(member, circumstances)
+        found = Refusal(member.pod.ref, obstacle) if obstacle else _assess(member, assessor, circumstances)
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
@@ -125,18 +127,17 @@ def _ruled_out(decision: InPlaceDecision, circumstances: Circumstances) -> Reaso
             return None
 
 
-def _assess(member: Member, circumstances: Circumstances) -> Candidate | Refusal:
+def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) -> Candidate | Refusal:
     """Say whether a pod's recommendation makes it worth updating; a faulty object concerns no other pod (B-32)."""
-    pod, vpa = member.pod, circumstances.vpa
+    pod = member.pod
     try:
-        processed = process(pod, vpa, circumstances.limits)
+        found = assessor.of(pod)
     except InvalidObjectError as error:
         return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error))
-    recommendation = processed.recommendation if processed else None
-    priority = score(pod, recommendation)
-    acceptance = judge(pod, recommendation, priority, circumstances)
-    if not acceptance.is_given or processed is None:
+    recommendation = found.processed.recommendation if found.processed else None
+    acceptance = judge(pod, recommendation, found.priority, circumstances)
+    if not acceptance.is_given or found.processed is None:
         return Refusal(pod.ref, acceptance.reason)
-    if not meets_requirements(pod, vpa, processed.recommendation):
+    if not meets_requirements(pod, circumstances.vpa, found.processed.recommendation):
         return Refusal(pod.ref, Reason.REQUIREMENTS_UNMET)
-    return Candidate(member, acceptance.reason, processed, priority)
+    return Candidate(member, acceptance.reason, found.processed, found.priority)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from autoscaling.matching import SelectingVpa, controlling_vpa
+from autoscaling.matching import SelectingVpa, strongest
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, OwnerLookupError, pod_controller
 from autoscaling.pod import Pod, PodPhase
@@ -84,9 +84,8 @@ def select(snapshot: Snapshot, settings: Settings) -> Selection:
     if not chosen:
         return Selection((), tuple(dropped), None)
     live = [pod for pod in snapshot.pods if is_live(pod)]
-    members = _members(live, chosen, snapshot.controllers)
     return Selection(
-        controlled=tuple(ControlledPods(c.vpa, tuple(members[c.vpa.ref])) for c in chosen if c.vpa.ref in members),
+        controlled=_controlled(live, chosen, snapshot.controllers),
         dropped=tuple(dropped),
         live_uids=frozenset(pod.uid for pod in live),
     )
@@ -106,51 +105,58 @@ def _drop_reason(candidate: SelectingVpa, settings: Settings) -> Reason | None:
     return Reason.TARGET_UNRESOLVED if candidate.selector.is_nothing else None
 
 
-def _members(
+def _controlled(
     pods: Iterable[Pod],
     chosen: Iterable[SelectingVpa],
     controllers: Controllers,
-) -> dict[ObjectRef, list[Member]]:
-    """Return the pods of each VPA, by the VPA's name."""
-    climb = _Climb(controllers, _by_target(chosen))
-    members: defaultdict[ObjectRef, list[Member]] = defaultdict(list)
+) -> tuple[ControlledPods, ...]:
+    """Return the pods of each VPA that has some."""
+    contenders = [_Contender(candidate) for candidate in chosen]
+    climb = _Climb(controllers, contenders)
     for pod in pods:
         direct = pod_controller(pod)
-        found = climb.from_controller(direct) if direct is not None else None
-        if found is None:
+        route = climb.from_controller(direct) if direct is not None else None
+        if route is None:
             continue
-        vpa = controlling_vpa(found.candidates, found.topmost, pod.labels)
-        if vpa is not None:
-            members[vpa.ref].append(Member(pod, found.group))
-    return members
+        for contender in route.contenders:
+            if contender.selecting.selector.matches(pod.labels):
+                contender.members.append(Member(pod, route.group))
+                break
+    return tuple(ControlledPods(c.selecting.vpa, tuple(c.members)) for c in contenders if c.members)
 
 
-def _by_target(chosen: Iterable[SelectingVpa]) -> dict[tuple[str, str, str], list[SelectingVpa]]:
-    """Return the VPAs by namespace, kind and name of their targets."""
-    index: defaultdict[tuple[str, str, str], list[SelectingVpa]] = defaultdict(list)
-    for candidate in chosen:
-        target = candidate.vpa.target_ref
-        if target is not None:
-            index[candidate.vpa.namespace, target.kind, target.name].append(candidate)
-    return index
+@dataclass(slots=True)
+class _Contender:
+    """A VPA with the pods that it has won so far."""
+
+    selecting: SelectingVpa
+    members: list[Member] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """What all pods of one direct controller have in common: the topmost controller and the VPAs for that."""
+    """What all pods of one direct controller have in common.
+
+    Args:
+        group: The direct controller.
+        contenders: VPAs whose target is at the top, the strongest first.
+    """
 
     group: ObjectRef
-    topmost: ControllerKey
-    candidates: tuple[SelectingVpa, ...]
+    contenders: tuple[_Contender, ...]
 
 
 class _Climb:
     """Finds the route of a direct controller once, for all of its pods."""
 
-    def __init__(self, controllers: Controllers, index: dict[tuple[str, str, str], list[SelectingVpa]]) -> None:
+    def __init__(self, controllers: Controllers, contenders: Iterable[_Contender]) -> None:
         self._controllers = controllers
-        self._index = index
         self._routes: dict[ControllerKey, _Route | None] = {}
+        self._by_target: defaultdict[tuple[str, str, str], list[_Contender]] = defaultdict(list)
+        for contender in contenders:
+            vpa = contender.selecting.vpa
+            if vpa.target_ref is not None:
+                self._by_target[vpa.namespace, vpa.target_ref.kind, vpa.target_ref.name].append(contender)
 
     def from_controller(self, direct: ControllerKey) -> _Route | None:
         """Return the route, None where no VPA can be at its end."""
@@ -166,7 +172,14 @@ class _Climb:
             return None
         if topmost is None:
             return None
-        candidates = self._index.get((topmost.namespace, topmost.kind, topmost.name))
-        if not candidates:
+        contenders = self._by_target.get((topmost.namespace, topmost.kind, topmost.name))
+        if not contenders:
             return None
-        return _Route(ObjectRef(direct.kind, direct.namespace, direct.name), topmost, tuple(candidates))
+        return _Route(ObjectRef(direct.kind, direct.namespace, direct.name), tuple(_ranked(contenders)))
+
+
+def _ranked(contenders: Iterable[_Contender]) -> Iterator[_Contender]:
+    """Yield VPAs for one target, the strongest first."""
+    left = {contender.selecting.vpa.ref: contender for contender in contenders}
+    while (winner := strongest(c.selecting.vpa for c in left.values())) is not None:
+        yield left.pop(winner.ref)

@@ -1,0 +1,66 @@
+"""What a VPA's recommendation means for a pod, reckoned once for all pods that are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autoscaling.capping import ProcessedRecommendation, process
+from autoscaling.pod import Pod
+from autoscaling.resources import ResourceList
+from updater.circumstances import Circumstances
+from updater.priority import OBSERVED_ANNOTATION, Priority, score
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The processed recommendation, None where there is none, and the score against it."""
+
+    processed: ProcessedRecommendation | None
+    priority: Priority
+
+
+class Assessor:
+    """Assesses the pods of one VPA; the replicas of a controller mostly ask for the same, so the work is done once.
+
+    Args:
+        circumstances: The VPA and the LimitRanges of its namespace.
+    """
+
+    def __init__(self, circumstances: Circumstances) -> None:
+        self._vpa = circumstances.vpa
+        self._limits = circumstances.limits
+        self._known: dict[tuple[object, ...], Assessment] = {}
+
+    def of(self, pod: Pod) -> Assessment:
+        """Return a pod's assessment.
+
+        Raises:
+            InvalidObjectError: The recommendation cannot be made to fit the pod (see ``capping.process``).
+        """
+        shape = _shape(pod)
+        found = self._known.get(shape)
+        if found is None:
+            processed = process(pod, self._vpa, self._limits)
+            priority = score(pod, processed.recommendation if processed else None)
+            found = self._known[shape] = Assessment(processed, priority)
+        return found
+
+
+def _shape(pod: Pod) -> tuple[object, ...]:
+    """Return all of a pod that its assessment depends on, notation of amounts included."""
+    shape: list[object] = [pod.annotation(OBSERVED_ANNOTATION)]
+    for container in pod.containers:
+        resources = pod.actual_resources(container)
+        shape += (container.name, _amounts(resources.requests), _amounts(resources.limits))
+    return tuple(shape)
+
+
+def _amounts(resources: ResourceList | None) -> tuple[object, ...] | None:
+    """Return a resource list by value; equal amounts may differ in how they are printed."""
+    if resources is None:
+        return None
+    parts: list[object] = []
+    for name, quantity in resources.items():
+        # A format is one of three objects that live for ever, and its identity is much quicker to hash than itself.
+        parts += (name, quantity.nano, id(quantity.format), quantity.text)
+    return tuple(parts)
