@@ -29,7 +29,7 @@ class Circumstances:
         limits: Merged LimitRanges of its namespace.
         now: Time of the round.
         settings: Flags, gates and behaviour.
-        memory: What is remembered at this point of the round.
+        memory: What the round before handed over; nothing found in this round bears on another pod of it.
     """
 
     vpa: Vpa

@@ -18,9 +18,9 @@ class InfeasibleMemory:
 
     recommendations: Mapping[str, Recommendation] = field(default_factory=dict)
 
-    def remembering(self, uid: str, recommendation: Recommendation) -> InfeasibleMemory:
-        """Return the memory with one entry set or replaced (updater M-20)."""
-        return InfeasibleMemory({**self.recommendations, uid: recommendation})
+    def remembering(self, recommendations: Mapping[str, Recommendation]) -> InfeasibleMemory:
+        """Return the memory with entries, by UID, set or replaced (updater M-20)."""
+        return InfeasibleMemory({**self.recommendations, **recommendations}) if recommendations else self
 
     def keeping(self, uids: AbstractSet[str]) -> InfeasibleMemory:
         """Return the memory without the entries of other pods than these (updater M-10)."""

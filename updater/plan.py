@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from autoscaling.limitrange import NO_LIMITS
+from autoscaling.objectref import ObjectRef
+from autoscaling.vpa import Recommendation
 from updater.candidates import acts_in_place, sort_out
 from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
@@ -20,12 +23,32 @@ _ATTEMPTS = frozenset({Action.RESIZE, Action.EVICT, Action.FAIL})
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What does not change in the course of a round."""
+    """What does not change in the course of a round.
+
+    Args:
+        memory: What the round before handed over, without pods that are gone.
+    """
 
     snapshot: Snapshot
     selection: Selection
     now: datetime
+    memory: Memory
     settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the work on one VPA adds to the memory.
+
+    Args:
+        timed: Pods whose time in the middle of a resize was asked for.
+        infeasible: Recommendations found infeasible, by UID of the pod.
+        earlier: What the VPAs before it added.
+    """
+
+    timed: tuple[ObjectRef, ...]
+    infeasible: Mapping[str, Recommendation]
+    earlier: Findings | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +60,20 @@ class Plan:
 
     Args:
         round: What does not change.
-        memory: What is handed to the next round, complete once there is no next decision.
         opened: How many of the VPAs have been started.
         work: The VPA at hand; None before the first, and once the round has ended.
         settled: Decisions that call nothing, handed out before the work goes on.
         handed_out: How many of them have been handed out.
+        findings: What the VPAs done so far add to the memory.
         is_ended: Whether the rate limiter ended the round, so that the remaining pods are only named (M-21).
     """
 
     round: Round
-    memory: Memory
     opened: int = 0
     work: VpaWork | None = None
     settled: tuple[Decision, ...] = ()
     handed_out: int = 0
+    findings: Findings | None = None
     is_ended: bool = False
 
     @classmethod
@@ -67,7 +90,20 @@ class Plan:
         if selection.live_uids is not None:
             memory = replace(memory, infeasible=memory.infeasible.keeping(selection.live_uids))
         dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
-        return _advanced(cls(Round(snapshot, selection, now, settings), memory, settled=dropped))
+        return _advanced(cls(Round(snapshot, selection, now, memory, settings), settled=dropped))
+
+    @property
+    def memory(self) -> Memory:
+        """What the next round is to get, as far as this one has come."""
+        timed: list[ObjectRef] = []
+        infeasible: dict[str, Recommendation] = {}
+        findings = _with_findings(self).findings
+        while findings is not None:
+            timed += findings.timed
+            infeasible |= findings.infeasible
+            findings = findings.earlier
+        carried = self.round.memory
+        return Memory(carried.infeasible.remembering(infeasible), carried.watch.seeing(timed, self.round.now))
 
     def next(self) -> Decision | None:
         """Return the decision to carry out now, None at the end of the round."""
@@ -91,7 +127,7 @@ class Plan:
             return _advanced(_handing_out(self))
         if outcome is Outcome.RATE_LIMITED and decision.action in _ATTEMPTS:
             return _advanced(_ended(self, self.work))
-        return _advanced(_with_work(self, self.work.after(outcome).advanced()))
+        return _advanced(replace(self, work=self.work.after(outcome).advanced()))
 
 
 def _handing_out(plan: Plan) -> Plan:
@@ -99,11 +135,11 @@ def _handing_out(plan: Plan) -> Plan:
     # Most pods are left alone, so this is spelled out rather than done with the slower dataclasses.replace.
     return Plan(
         plan.round,
-        plan.memory,
         plan.opened,
         plan.work,
         plan.settled,
         plan.handed_out + 1,
+        plan.findings,
         plan.is_ended,
     )
 
@@ -118,7 +154,7 @@ def _advanced(plan: Plan) -> Plan:
 
 def _open(plan: Plan, controlled: ControlledPods) -> Plan:
     """Start on one VPA; in a round that has ended its pods are only named."""
-    plan = replace(plan, opened=plan.opened + 1, work=None, handed_out=0)
+    plan = replace(_with_findings(plan), opened=plan.opened + 1, work=None, handed_out=0)
     if plan.is_ended:
         return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
     circumstances = Circumstances(
@@ -126,21 +162,26 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         limits=plan.round.snapshot.limits.get(controlled.vpa.namespace, NO_LIMITS),
         now=plan.round.now,
         settings=plan.round.settings,
-        memory=plan.memory,
+        memory=plan.round.memory,
     )
     settled, work = _start(controlled, circumstances, plan.round.snapshot)
-    return _with_work(replace(plan, settled=settled), work.advanced())
-
-
-def _with_work(plan: Plan, work: VpaWork) -> Plan:
-    """Return the plan with the VPA at hand brought forward."""
-    return replace(plan, work=work, memory=work.circumstances.memory)
+    return replace(plan, settled=settled, work=work.advanced())
 
 
 def _ended(plan: Plan, work: VpaWork) -> Plan:
     """Return the plan of a round that the rate limiter ended."""
     named = tuple(left_alone(c.member.pod.ref, Reason.ROUND_ENDED, work.scope) for c in work.left_over())
-    return replace(plan, is_ended=True, work=None, settled=named, handed_out=0)
+    return replace(_with_findings(plan), is_ended=True, work=None, settled=named, handed_out=0)
+
+
+def _with_findings(plan: Plan) -> Plan:
+    """Return the plan with what the VPA at hand adds to the memory, if anything."""
+    work = plan.work
+    if work is None or not (work.timed or work.infeasible):
+        return plan
+    recommendation = work.circumstances.vpa.recommendation
+    infeasible = dict.fromkeys(work.infeasible, recommendation) if recommendation is not None else {}
+    return replace(plan, findings=Findings(work.timed, infeasible, plan.findings))
 
 
 def _start(
@@ -160,9 +201,7 @@ def _start(
         updatable=len(found.candidates) if in_place else 0,
     )
     settled = tuple(left_alone(r.pod, r.reason, scope, r.detail) for r in found.refusals)
-    watch = circumstances.memory.watch.seeing(found.timed, circumstances.now)
-    circumstances = replace(circumstances, memory=replace(circumstances.memory, watch=watch))
-    work = VpaWork(circumstances, scope, groups)
+    work = VpaWork(circumstances, scope, groups, found.timed)
     if in_place:
         return settled, replace(work, resizes=found.candidates)
     return settled, replace(work, evictions=tuple(PendingEviction(c, c.reason) for c in found.candidates))

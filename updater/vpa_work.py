@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from autoscaling.objectref import ObjectRef
 from autoscaling.pod import PodPhase
 from autoscaling.target_resources import container_targets
 from updater.candidates import Candidate
@@ -28,23 +29,27 @@ class VpaWork:
     """What is left to do for one VPA.
 
     Args:
-        circumstances: The VPA and the round, with what is remembered at this point.
+        circumstances: The VPA and the round.
         scope: The VPA as decisions name it.
         groups: Budgets at this point.
+        timed: Pods whose time in the middle of a resize was asked for.
         resizes: Pods to resize, most urgent first.
         evictions: Pods to evict, in order; grows by those whose resize failed.
         resized: How many of the resizes have been decided.
         evicted: How many of the evictions have been decided.
+        infeasible: UIDs of pods for which the VPA's recommendation was found infeasible.
         current: The decision that waits for its outcome, None where none does.
     """
 
     circumstances: Circumstances
     scope: VpaScope
     groups: Groups
+    timed: tuple[ObjectRef, ...] = ()
     resizes: tuple[Candidate, ...] = ()
     evictions: tuple[PendingEviction, ...] = ()
     resized: int = 0
     evicted: int = 0
+    infeasible: tuple[str, ...] = ()
     current: Decision | None = None
 
     def advanced(self) -> VpaWork:
@@ -151,10 +156,7 @@ def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWo
 
 
 def _remembering(work: VpaWork, candidate: Candidate) -> VpaWork:
-    """Return the work with the raw recommendation remembered as infeasible for a pod (updater M-20)."""
-    circumstances = work.circumstances
-    if circumstances.vpa.recommendation is None:
+    """Return the work with the raw recommendation found infeasible for a pod (updater M-20)."""
+    if work.circumstances.vpa.recommendation is None:
         return work
-    memory = circumstances.memory
-    infeasible = memory.infeasible.remembering(candidate.member.pod.uid, circumstances.vpa.recommendation)
-    return replace(work, circumstances=replace(circumstances, memory=replace(memory, infeasible=infeasible)))
+    return replace(work, infeasible=(*work.infeasible, candidate.member.pod.uid))

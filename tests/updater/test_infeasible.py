@@ -17,7 +17,7 @@ def targets(**by_container: str) -> Recommendation:
 
 
 OLD = targets(c="2/4Gi", d="1/1Gi")
-MEMORY = InfeasibleMemory().remembering("u", OLD)
+MEMORY = InfeasibleMemory().remembering({"u": OLD})
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,17 @@ def test_nothing_is_held_back_for_a_pod_without_memory() -> None:
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_only_less_is_tried_again(old: int, new: int) -> None:
-    memory = InfeasibleMemory().remembering("u", targets(c=f"{old}m"))
+    memory = InfeasibleMemory().remembering({"u": targets(c=f"{old}m")})
     assert memory.holds_back("u", targets(c=f"{new}m")) is (new >= old)
 
 
 def test_entries_go_with_their_pods() -> None:
-    both = MEMORY.remembering("v", OLD)
+    both = MEMORY.remembering({"v": OLD})
     assert both.keeping({"v", "w"}) == InfeasibleMemory({"v": OLD})
     assert both.keeping({"u", "v"}) is both
 
 
 def test_a_newer_entry_replaces_the_older() -> None:
     lower = targets(c="1/1Gi")
-    assert MEMORY.remembering("u", lower).recommendations == {"u": lower}
+    assert MEMORY.remembering({"u": lower}).recommendations == {"u": lower}
+    assert MEMORY.remembering({}) is MEMORY
