@@ -97,6 +97,13 @@ class ManualClock:
         self.set(self._now + by)
         return self._now
 
+    def next_timer(self) -> datetime | None:
+        """Return the moment of the earliest call that is pending, None when there is none."""
+        with self._lock:
+            while self._timers and self._timers[0][2].cancelled:
+                heapq.heappop(self._timers)
+            return self._timers[0][0] if self._timers else None
+
     def _next_due(self, moment: datetime) -> _ManualTimer | None:
         """Take the earliest timer that is due by a moment, and show its time meanwhile."""
         with self._lock:

@@ -51,6 +51,18 @@ def test_a_timer_of_the_past_runs_at_once() -> None:
     assert seen == ["x"]
 
 
+def test_the_next_timer_is_the_earliest_that_is_not_called_off() -> None:
+    clock = ManualClock()
+    assert clock.next_timer() is None
+    first = clock.call_at(EPOCH + SECOND, lambda: None)
+    clock.call_at(EPOCH + 2 * SECOND, lambda: None)
+    assert clock.next_timer() == EPOCH + SECOND
+    first.cancel()
+    assert clock.next_timer() == EPOCH + 2 * SECOND
+    clock.advance(2 * SECOND)
+    assert clock.next_timer() is None
+
+
 async def test_waiting_ends_when_another_thread_moves_the_clock() -> None:
     clock = ManualClock()
     waiting = asyncio.ensure_future(wait_until(clock, EPOCH + SECOND))
