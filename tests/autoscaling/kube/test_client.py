@@ -176,6 +176,15 @@ async def test_a_refusal_is_final(server: ScriptedServer, client: KubeClient, co
     assert (caught.value.code, caught.value.reason, len(server.requests)) == (code, "Reason", 1)
 
 
+async def test_no_redirect_is_followed(server: ScriptedServer, client: KubeClient) -> None:
+    """An API server sends none, and the token is meant for nobody else."""
+    server.script("GET", PATH, no(302, headers={"Location": "/elsewhere"}))
+    server.script("GET", "/elsewhere", ok({}))
+    with pytest.raises(ApiRefusedError, match="302"):
+        await client.get(PATH)
+    assert server.asked("GET", "/elsewhere") == []
+
+
 async def test_a_call_may_bring_its_own_patience(server: ScriptedServer, client: KubeClient) -> None:
     server.script("GET", PATH, no(503))
     with pytest.raises(ApiRefusedError):

@@ -122,6 +122,8 @@ async def test_failures_are_counted_and_nothing_else(
         recorder.record(RESIZED)
         recorder.record(RESIZED)
     assert recorder.counters == counters
+    # What was not written does not count.
+    assert events(cluster)[0]["count"] == counters.created + counters.repeated
 
 
 async def test_a_flood_about_one_object_is_held_back(cluster: ApiServer, recorder: EventRecorder) -> None:

@@ -169,6 +169,10 @@ async def test_a_leader_that_cannot_renew_ends_its_work(
     heard: list[ApiError] = []
     leading = asyncio.create_task(LeaderElection(held_client, SETTINGS, held, heard.append).lead(work))
     await work.started.wait()
+    for _ in range(4):
+        await held.asleep()
+        await held.advance(2)
+    await held.asleep()
     cluster.faults.add(Fault(Refuse(500), path="/leases/", count=None))
     for _ in range(4):
         await held.asleep()
@@ -250,6 +254,25 @@ async def test_of_two_candidates_one_leads(
     await asyncio.gather(*(election.lead(work) for election in elections))
     assert held_together == [1] * 40
     assert spec(cluster)["leaseTransitions"] == 1
+
+
+async def test_the_work_ends_before_the_lease_is_given_back(
+    cluster: ApiServer, held_client: KubeClient, held: HeldPacing
+) -> None:
+    holders: list[object] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            holders.append(spec(cluster)["holderIdentity"])
+
+    leading = asyncio.create_task(LeaderElection(held_client, SETTINGS, held).lead(work))
+    await held.asleep()
+    leading.cancel()
+    await asyncio.wait((leading,))
+    assert (holders, spec(cluster)["holderIdentity"]) == (["me_1"], "")
 
 
 async def test_an_error_in_the_work_comes_out_and_the_lease_is_given_back(

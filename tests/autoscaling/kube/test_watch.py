@@ -191,6 +191,7 @@ async def test_a_missing_right_is_named_and_asked_for_again(cluster: ApiServer, 
     witness = Witness()
     async with following(cluster_client, witness) as store:
         assert len(store.snapshot()) == 5
+        assert store.last_trouble is None
     first, *_ = witness.troubles
     assert [(trouble.consecutive, trouble.retry_seconds) for trouble in witness.troubles] == [
         (1, 0.5),
@@ -350,6 +351,15 @@ async def test_an_object_without_a_name_is_reported_too(server: ScriptedServer, 
     async with following(client, witness) as store:
         assert list(store.snapshot()) == ["a1"] or store.find(KEY_A) == "end"
         assert "ConfigMap (without a readable name): cannot be read" in str(witness.unreadable[0])
+
+
+async def test_what_only_the_expired_list_held_is_forgotten(server: ScriptedServer, client: KubeClient) -> None:
+    old = ok({"metadata": {"resourceVersion": "1", "continue": "t"}, "items": [config_map("old", "o1")]})
+    server.script("GET", PATH, old, no(410, "Expired"), listing("5"), lines(end=End.HANG))
+    witness = Witness()
+    async with following(client, witness) as store:
+        assert store.snapshot() == ("a1",)
+        assert witness.news() == [("old", None, "o1"), ("a", None, "a1"), ("old", "o1", None)]
 
 
 async def test_a_list_that_expires_at_once_again_and_again_is_reported(
