@@ -5,6 +5,10 @@ EvenkeelError                    everything this product raises on purpose
 ├── InvalidObjectError           one object of the cluster cannot be used; others go on
 ├── InvalidQuantityError         text that is no Kubernetes quantity (also a ValueError)
 ├── CheckpointError              a stored histogram that cannot be loaded
+├── InvalidSelectorError         text or an object that is no label selector (autoscaling.matching)
+├── OwnerLookupError             a chain of controllers that cannot be followed (autoscaling.ownership)
+├── LeadershipLostError          this process no longer leads (autoscaling.kube.lease)
+├── FatalError                   something after which a process must not go on (autoscaling.runtime.process)
 └── ApiError                     the API server
     ├── ApiUnreachableError      no answer: network, TLS, time-out
     └── ApiRefusedError          an answer that says no, with its Status
