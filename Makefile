@@ -45,7 +45,9 @@ e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside
 e2e: e2e-build ## Everything on a real control plane and kubelet; root only.
 	$(BIN)/python -m pytest -q e2e
 
-e2e-smoke: e2e-build ## The burn scenario and one eviction on the real cluster; root only.
+e2e-smoke: setup ## The burn scenario and one eviction on the real cluster; root only.
+	$(BIN)/python -m e2e.cluster build --only kubernetes
+	$(BIN)/python -m e2e.cluster build --only metrics-server
 	$(BIN)/python -m pytest -q e2e -m smoke
 
 cluster-up: e2e-build ## A real local cluster that stays until cluster-down; root only.
