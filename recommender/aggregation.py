@@ -33,7 +33,7 @@ Flags = NDArray[np.bool_]
 CPU_SAMPLE_WEIGHT: Final = 0.1
 MEMORY_PEAK_WEIGHT: Final = 1.0
 
-UPDATE_MODES: Final = (None, *UpdateMode)
+UPDATE_MODES: Final[tuple[UpdateMode | None, ...]] = (None, *UpdateMode)
 """Update mode of each code in ``AggregateTable.update_mode``; code 0 is an unset mode."""
 
 _MODE_CODES: Final = {mode: code for code, mode in enumerate(UPDATE_MODES)}

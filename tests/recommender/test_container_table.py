@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from recommender.container_table import NO_AGGREGATE, NO_CONTAINER, ContainerTable
+from recommender.instants import NEVER
+from tests.recommender.scene import integers
+
+
+def test_a_new_container_has_seen_nothing() -> None:
+    table = ContainerTable()
+    row = table.create(7)
+    assert int(table.aggregate[row]) == 7
+    for instants in (table.last_cpu, table.last_memory, table.window_end):
+        assert int(instants[row]) == NEVER
+    assert (int(table.peak[row]), int(table.memory_peak[row]), int(table.memory_request[row])) == (0, 0, 0)
+
+
+def test_a_released_row_is_told_from_a_container_without_aggregate() -> None:
+    table = ContainerTable()
+    row = table.create(7)
+    table.window_end[row], table.is_held[row], table.peak[row] = 5, True, 9
+    table.release(row)
+    assert int(table.aggregate[row]) == NO_CONTAINER
+    assert int(table.aggregate[row]) != NO_AGGREGATE
+    assert int(table.window_end[row]) == NEVER
+    assert table.create(3) == row
+    assert (bool(table.is_held[row]), int(table.peak[row])) == (False, 0)
+
+
+def test_the_table_grows_and_keeps_what_it_has() -> None:
+    table = ContainerTable(capacity=1)
+    rows = [table.create(number) for number in range(5)]
+    assert table.aggregate[:5].tolist() == [0, 1, 2, 3, 4]
+    assert table.aggregate[5:].tolist() == [NO_CONTAINER] * 3
+    assert table.window_end.tolist() == [NEVER] * 8
+    assert rows == [0, 1, 2, 3, 4]
+
+
+def test_rows_that_occur_twice_are_found() -> None:
+    table = ContainerTable()
+    assert table.are_distinct(integers())
+    assert table.are_distinct(integers(3, 1, 2))
+    assert not table.are_distinct(integers(3, 1, 3))
+    assert table.are_distinct(integers(3, 1))
