@@ -11,11 +11,12 @@ import msgspec
 import yaml
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, decode
+from evenkeel.simulator.api.protobuf import PROTOBUF, read_protobuf
 from evenkeel.simulator.api.status import StatusError, bad_request, unsupported_media_type
 
 JSON = "application/json"
 YAML = "application/yaml"
-_READABLE = (JSON, YAML)
+_READABLE = (JSON, YAML, PROTOBUF)
 _ANSWERABLE = ("application/json", "application/*", "*/*")
 
 
@@ -51,6 +52,8 @@ def read_object(content_type: str, raw: bytes) -> JsonObject:
     kind = media_type(content_type) or JSON
     if kind not in _READABLE:
         raise unsupported_media_type(content_type, _READABLE)
+    if kind == PROTOBUF:
+        return read_protobuf(raw)
     value = _read_yaml(raw) if kind == YAML else _read_json(raw)
     if not isinstance(value, dict):
         raise bad_request("the body must be one object")
