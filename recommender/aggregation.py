@@ -178,7 +178,11 @@ class AggregateTable:
             rows: int64[n], aggregate of each sample.
             millicores: int64[n].
             instants: int64[n], nanoseconds since the epoch.
+
+        Raises:
+            ValueError: A sample has no aggregate.
         """
+        _check(rows)
         for begin in range(0, len(rows), CHUNK):
             piece = slice(begin, begin + CHUNK)
             self._add_cpu(rows[piece], millicores[piece], instants[piece])
@@ -200,6 +204,16 @@ class AggregateTable:
             peaks: int64[n], bytes.
             instants: int64[n], end of the window of each peak.
             taken: bool[n], whether the peak is taken away.
+
+        Raises:
+            ValueError: A peak has no aggregate.
         """
+        _check(rows)
         buckets = MEMORY_BUCKETS.bucket_of_amounts(peaks)
         self.memory.apply(WeightChanges(rows, buckets, MEMORY_PEAK_WEIGHT, instants, taken))
+
+
+def _check(rows: Integers) -> None:
+    """Refuse the rows that stand for no aggregate, which numpy would count from the end of the table."""
+    if len(rows) and rows.min() < 0:
+        raise ValueError(f"sample of aggregate {rows.min()}: resolve the rows of containers anew for every batch")

@@ -284,7 +284,7 @@ class ClusterModel:
         They are other than those in use where an aggregate was collected and has come back since, or is still held.
 
         Args:
-            containers: int64[n], container rows.
+            containers: int64[n], rows of known containers.
 
         Returns:
             int64[n], aggregate rows, or ``NO_AGGREGATE``.
@@ -293,8 +293,8 @@ class ClusterModel:
         collected = (rows == NO_AGGREGATE) | np.isin(rows, list(self.orphans))
         for position in np.flatnonzero(collected).tolist():
             place = self._places[containers[position]]
-            known = place[0].label_set.aggregates if place else {}
-            rows[position] = known.get(place[1], NO_AGGREGATE) if place else NO_AGGREGATE
+            assert place is not None
+            rows[position] = place[0].label_set.aggregates.get(place[1], NO_AGGREGATE)
         return rows
 
     def is_init_container(self, namespace: str, pod: str, container: str) -> bool:
@@ -368,9 +368,8 @@ class ClusterModel:
             return
         for row in containers[self.containers.aggregate[containers] == NO_AGGREGATE].tolist():
             place = self._places[row]
-            if place is not None:
-                state, name = place
-                self.containers.aggregate[row] = self._aggregate(state.label_set, name, instant(now))
+            assert place is not None
+            self.containers.aggregate[row] = self._aggregate(place[0].label_set, place[1], instant(now))
 
 
 def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:

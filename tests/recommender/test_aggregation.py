@@ -119,3 +119,13 @@ def test_samples_of_one_aggregate_are_counted_and_dated() -> None:
     assert table.last_sample[rows].tolist() == instants[[0, 2]].tolist()
     table.add_cpu(integers(), integers(), integers())
     assert table.sample_count[rows].tolist() == [2, 1]
+
+
+def test_samples_of_no_aggregate_are_refused() -> None:
+    table = AggregateTable(ModelSettings())
+    table.create(0)
+    nobody = integers(-1)
+    with pytest.raises(ValueError, match="aggregate -1"):
+        table.add_cpu(nobody, nobody, nobody)
+    with pytest.raises(ValueError, match="aggregate -1"):
+        table.change_peaks(nobody, nobody, nobody, np.array([False]))

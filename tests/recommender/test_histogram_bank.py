@@ -210,6 +210,7 @@ def test_growing_and_clearing() -> None:
     add(one, 100, row=1)
     before = filled(one, 1)
     one.reserve(5)
+    one.reserve(3)
     assert len(one.totals) == 8
     assert filled(one, 1) == before
     add(one, 300, row=7)
