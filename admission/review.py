@@ -118,27 +118,40 @@ def _review_vpa(request: ReviewRequest, rules: ReviewRules) -> Verdict:
 
 def _review_pod(request: ReviewRequest, view: ClusterView, behaviour: Behaviour) -> Verdict:
     """Find the VPA of a new pod and set its resources."""
-    ref = ObjectRef("Pod", request.namespace, request.name)
-    skipped = Verdict(Subject.POD, Outcome.SKIPPED, Reason.UNREADABLE_POD, object=ref)
     if request.version != "v1":
         detail = f"version {request.version!r}; only v1 is known"
-        return replace(skipped, reason=Reason.UNSUPPORTED_POD_VERSION, detail=detail)
+        return _skipped(_pod_ref(request), Reason.UNSUPPORTED_POD_VERSION, detail)
     if not isinstance(request.object, SubmittedPod):
         problem = request.object.problem if isinstance(request.object, Unreadable) else "there is no object"
-        return replace(skipped, detail=problem)
+        return _skipped(_pod_ref(request), Reason.UNREADABLE_POD, problem)
     if not view.is_complete:
-        return replace(skipped, reason=Reason.CACHES_NOT_SYNCED)
-    given = _pod_to_patch(request.object, behaviour)
-    skipped = replace(skipped, object=given.pod.ref)
+        return _skipped(request.object.pod.ref, Reason.CACHES_NOT_SYNCED)
+    return _patched(_pod_to_patch(request.object, behaviour), view)
+
+
+def _patched(given: PodToPatch, view: ClusterView) -> Verdict:
+    """Find the VPA of a pod that was understood, and set its resources."""
+    ref = given.pod.ref
     match = match_vpa(given.pod, view)
     if match.vpa is None:
-        return replace(skipped, reason=match.reason, detail=match.detail, to_look_up=match.to_look_up)
+        skipped = _skipped(ref, match.reason, match.detail)
+        return replace(skipped, to_look_up=match.to_look_up) if match.to_look_up else skipped
     try:
         targets = new_resources(given.pod, match.vpa, view.limits.get(given.pod.namespace, NO_LIMITS))
     except InvalidObjectError as error:
-        return replace(skipped, reason=Reason.CANNOT_BE_CAPPED, detail=str(error), vpa=match.vpa.name)
+        return replace(_skipped(ref, Reason.CANNOT_BE_CAPPED, str(error)), vpa=match.vpa.name)
     patch = pod_patch(given, match.vpa.name, targets)
-    return replace(skipped, outcome=Outcome.APPLIED, reason=Reason.PATCHED, vpa=match.vpa.name, patch=patch)
+    return Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, object=ref, vpa=match.vpa.name, patch=patch)
+
+
+def _pod_ref(request: ReviewRequest) -> ObjectRef:
+    """Name a pod as the request does."""
+    return ObjectRef("Pod", request.namespace, request.name)
+
+
+def _skipped(ref: ObjectRef, reason: Reason, detail: str = "") -> Verdict:
+    """Let a pod in as it is."""
+    return Verdict(Subject.POD, Outcome.SKIPPED, reason, detail, ref)
 
 
 def _pod_to_patch(submitted: SubmittedPod, behaviour: Behaviour) -> PodToPatch:
@@ -147,5 +160,7 @@ def _pod_to_patch(submitted: SubmittedPod, behaviour: Behaviour) -> PodToPatch:
     A status that somebody submits is dropped by the API server after the webhooks, so what it claims to be in force is
     not; upstream reads it all the same.
     """
-    pod = replace(submitted.pod, statuses=()) if behaviour.submitted_status_ignored else submitted.pod
+    pod = submitted.pod
+    if pod.statuses and behaviour.submitted_status_ignored:
+        pod = replace(pod, statuses=())
     return PodToPatch(pod, submitted.resources_present if behaviour.resource_claims_kept else None)

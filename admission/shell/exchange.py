@@ -120,8 +120,6 @@ def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:
         return SubmittedPod(in_place, containers_with_resources(raw))
     except InvalidObjectError as error:
         return Unreadable(error.problem)
-    except ValueError as error:
-        return Unreadable(str(error))
 
 
 def _vpa_change(wire: AdmissionRequest) -> VpaChange | Unreadable:

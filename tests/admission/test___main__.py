@@ -245,6 +245,21 @@ async def test_it_takes_upstreams_place_with_upstreams_files_and_registration(tm
     assert not server.requests.calls(resource="secrets")
 
 
+async def test_somebody_else_may_register_and_provide(tmp_path: Path) -> None:
+    """Spec: admission:1.6, admission:9; then nobody has to be elected."""
+    server = api_server(ApiGroup.EVENKEEL)
+    authority = Authority()
+    pair = authority.issue("evenkeel-webhook.evenkeel-system.svc")
+    (tmp_path / "caCert.pem").write_bytes(authority.certificate_pem)
+    (tmp_path / "serverCert.pem").write_bytes(pair.certificate_pem)
+    (tmp_path / "serverKey.pem").write_bytes(pair.key_pem)
+    async with running(server, config_for(tmp_path, register_webhook=False), tmp_path) as run:
+        lease = partial(server.store.find, "coordination.k8s.io/v1", "Lease")
+        await eventually(lambda: lease("evenkeel-admission-controller", "evenkeel-system") is not None)
+        assert run.registration() is None
+        assert lease("evenkeel-admission-certs", "evenkeel-system") is None
+
+
 async def fails_to_start(config: AdmissionConfig, folder: Path) -> str:
     """Run the process until it gives up, and return why."""
     process = Process(WallClockDriver())

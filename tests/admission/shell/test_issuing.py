@@ -98,6 +98,14 @@ def test_a_key_of_another_certificate_does_not_count() -> None:
     assert not facts.serving.has_key
 
 
+def test_a_key_that_is_none_does_not_count() -> None:
+    first = made()
+    facts = facts_of(CertificateSet(first.authorities, b"rubbish", first.serving, b""))
+    assert not facts.can_sign
+    assert facts.serving is not None
+    assert not facts.serving.has_key
+
+
 def test_a_strangers_certificate_has_no_signer() -> None:
     first, second = made(), made()
     facts = facts_of(CertificateSet(first.authorities, first.authority_key, second.serving, second.serving_key))

@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 
 import aiohttp
 import pytest
+from starlette.types import Message
 
 from admission.certificate_plan import Step
 from admission.shell.issuing import CertificateSet, carry_out
-from admission.shell.server import LARGEST_BODY_BYTES
+from admission.shell.measures import AdmissionMeasures
+from admission.shell.metrics import AdmissionMetrics
+from admission.shell.server import LARGEST_BODY_BYTES, Cluster, Endpoint
 from admission.vpa_matching import ClusterView
 from autoscaling.matching import of_labels
 from autoscaling.ownership import ControllerKey
@@ -24,6 +27,7 @@ from tests.admission.shell.webhooks import (
     GROUP,
     HOST,
     NAMES,
+    RULES,
     Webhook,
     eventually,
     fresh_certificates,
@@ -118,6 +122,20 @@ async def test_every_path_is_the_webhook(certificates: CertificateSet) -> None:
         ) as answer,
     ):
         assert (await answer.json())["response"]["allowed"] is True
+
+
+async def test_only_http_is_answered(metrics: AdmissionMetrics, measures: AdmissionMeasures) -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    cluster = Cluster(view, lambda _key: None)
+    await Endpoint(cluster, RULES, metrics, measures, 10.0)({"type": "websocket"}, receive, send)
+    assert sent == []
 
 
 async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
