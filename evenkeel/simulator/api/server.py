@@ -9,6 +9,7 @@ from evenkeel.simulator.api.access import Access
 from evenkeel.simulator.api.admission import Webhooks
 from evenkeel.simulator.api.builtin import (
     DEFINITIONS,
+    LIMIT_RANGES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
@@ -20,6 +21,7 @@ from evenkeel.simulator.api.definitions import Definitions, DefinitionStrategy
 from evenkeel.simulator.api.deletes import Deleter
 from evenkeel.simulator.api.eviction import Evictions
 from evenkeel.simulator.api.kinds import GroupResource, Kind, KindRegistry
+from evenkeel.simulator.api.limits_admission import LimitRangeStrategy
 from evenkeel.simulator.api.metrics import MetricsSource, StaticMetrics
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.pods import PodStrategy
@@ -41,6 +43,7 @@ FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _STRATEGIES: dict[GroupResource, Callable[[Kind], Strategy]] = {
     PODS: PodStrategy,
     NAMESPACES: NamespaceStrategy,
+    LIMIT_RANGES: LimitRangeStrategy,
     DEFINITIONS: DefinitionStrategy,
     MUTATING_WEBHOOKS: WebhookStrategy,
     VALIDATING_WEBHOOKS: WebhookStrategy,

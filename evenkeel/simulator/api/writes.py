@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jsonpatch
 import jsonpointer
@@ -17,6 +17,7 @@ from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of,
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.merging import merge_patch, strategic_merge
 from evenkeel.simulator.api.objects import ObjectStore, stored_form
+from evenkeel.simulator.api.policies import Policies
 from evenkeel.simulator.api.status import (
     Cause,
     CauseType,
@@ -65,6 +66,10 @@ class Writer:
     objects: ObjectStore
     webhooks: Webhooks
     strategies: Callable[[Kind], Strategy]
+    policies: Policies = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.policies = Policies(self.objects)
 
     async def create(self, call: Call) -> Stored:
         """Store the object in the body of a call.
@@ -91,7 +96,9 @@ class Writer:
         causes = _name_causes(kind, metadata) + strategy.validate_create(body)
         if causes:
             raise invalid(kind.kind_subject(text(metadata, "name")), causes)
+        self.policies.check(call, Operation.CREATE, body)
         await self.webhooks.validate(self._review(call, Operation.CREATE, body, None))
+        self.policies.charge(call, body, None)
         if not call.dry_run:
             return self.objects.insert(kind, body)
         self.objects.identify(kind, body)
@@ -157,7 +164,9 @@ class Writer:
         causes = strategy.validate_update(body, current.body, subresource)
         if causes:
             raise invalid(kind.kind_subject(call.target.name), causes)
+        self.policies.check(call, Operation.UPDATE, body)
         await self.webhooks.validate(self._review(call, Operation.UPDATE, body, current))
+        self.policies.charge(call, body, current.body)
         if call.dry_run:
             self.objects.carry_over(kind, body, current)
             return Stored(body, current.revision)
@@ -196,12 +205,14 @@ class Writer:
             raise forbidden(call.target.kind.subject(), f"no new content while {message}", (cause,))
 
     async def _mutated(self, call: Call, operation: Operation, body: JsonObject, current: Stored | None) -> JsonObject:
-        """Return a body as the mutating webhooks leave it, defaulted again."""
+        """Return a body as policies and the mutating webhooks leave it, defaulted again."""
+        self.policies.complete(call, operation, body)
         changed = await self.webhooks.mutate(self._review(call, operation, body, current))
         if changed is None:
             return body
         mutated = stored_form(call.target.kind, changed)
         self._set_defaults(call, self.strategies(call.target.kind), mutated)
+        self.policies.complete(call, operation, mutated)
         return mutated
 
     def _review(self, call: Call, operation: Operation, body: JsonObject, current: Stored | None) -> Review:

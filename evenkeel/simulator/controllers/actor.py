@@ -1,0 +1,68 @@
+"""The API server from inside: what a controller creates and deletes takes the way of every other request."""
+
+from __future__ import annotations
+
+from evenkeel.simulator.api.calls import Call, Request, Target, User
+from evenkeel.simulator.api.deletes import DeleteOptions
+from evenkeel.simulator.api.fields import JsonObject, encode, text
+from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.status import StatusError
+from evenkeel.simulator.api.store import Stored
+
+_GROUPS = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
+_JSON_HEADERS = {"content-type": "application/json"}
+_GONE_OR_ANOTHER = ("NotFound", "Conflict")
+
+
+class Actor:
+    """One controller as a client of the API server: defaults, admission, webhooks and validation apply to it.
+
+    Its calls are not put into the server's request log, and faults do not strike them.
+
+    Args:
+        server: The server.
+        component: Name of the controller, such as ``replicaset-controller``.
+    """
+
+    def __init__(self, server: ApiServer, component: str) -> None:
+        self._server = server
+        self._user = User(f"system:serviceaccount:kube-system:{component}", _GROUPS)
+
+    async def create(self, obj: JsonObject) -> Stored:
+        """Create an object given whole, with kind and apiVersion.
+
+        Raises:
+            StatusError: It exists, or validation, a quota, a limit or a webhook forbids it.
+        """
+        kind = self._server.store.kind_of(obj)
+        target = Target(kind, text(obj, "metadata", "namespace") if kind.namespaced else "")
+        return await self._server.parts.writer.create(self._call("POST", "create", target, encode(obj)))
+
+    async def delete(self, kind: Kind, stored: Stored) -> bool:
+        """Delete an object, and only this one; returns whether it was still there.
+
+        Raises:
+            StatusError: A webhook refuses.
+        """
+        namespace, name = stored.key
+        call = self._call("DELETE", "delete", Target(kind, namespace, name))
+        try:
+            await self._server.parts.deleter.delete(call, DeleteOptions(uid=stored.uid))
+        except StatusError as error:
+            if error.reason in _GONE_OR_ANOTHER:
+                return False
+            raise
+        return True
+
+    def _call(self, method: str, verb: str, target: Target, body: bytes = b"") -> Call:
+        """Return one request of this controller."""
+        return Call(Request(method, _path_of(target), {}, _JSON_HEADERS, body), target, verb, self._user)
+
+
+def _path_of(target: Target) -> str:
+    """Return the path that a client would have used."""
+    kind = target.kind
+    root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    inside = f"/namespaces/{target.namespace}" if target.namespace else ""
+    return f"{root}{inside}/{kind.plural}" + (f"/{target.name}" if target.name else "")
