@@ -100,6 +100,7 @@ def _workload_kinds() -> tuple[Kind, ...]:
         _listed(_kind("apps", "ReplicaSet", "replicasets", "rs", parts=scaled)),
         _listed(_kind("apps", "StatefulSet", "statefulsets", "sts", parts=scaled)),
         _listed(_kind("apps", "DaemonSet", "daemonsets", "ds", parts=("status",))),
+        _plain(_kind("apps", "ControllerRevision", "controllerrevisions")),
         _listed(_kind("batch", "Job", "jobs", parts=("status",))),
         _listed(_kind("batch", "CronJob", "cronjobs", "cj", parts=("status",))),
         replace(_plain(horizontal), version="v2"),

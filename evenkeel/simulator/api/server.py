@@ -20,11 +20,13 @@ from evenkeel.simulator.api.calls import User
 from evenkeel.simulator.api.definitions import Definitions, DefinitionStrategy
 from evenkeel.simulator.api.deletes import Deleter
 from evenkeel.simulator.api.eviction import Evictions
+from evenkeel.simulator.api.jobs import CronJobStrategy, JobStrategy
 from evenkeel.simulator.api.kinds import GroupResource, Kind, KindRegistry
 from evenkeel.simulator.api.limits_admission import LimitRangeStrategy
 from evenkeel.simulator.api.metrics import MetricsSource, StaticMetrics
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.pods import PodStrategy
+from evenkeel.simulator.api.policies import Policies
 from evenkeel.simulator.api.requestlog import RequestLog
 from evenkeel.simulator.api.store import DEFAULT_HISTORY, Store
 from evenkeel.simulator.api.strategies import (
@@ -52,6 +54,8 @@ _STRATEGIES: dict[GroupResource, Callable[[Kind], Strategy]] = {
     GroupResource("apps", "statefulsets"): WorkloadStrategy,
     GroupResource("apps", "daemonsets"): WorkloadStrategy,
     GroupResource("", "replicationcontrollers"): WorkloadStrategy,
+    GroupResource("batch", "jobs"): JobStrategy,
+    GroupResource("batch", "cronjobs"): CronJobStrategy,
 }
 
 
@@ -123,7 +127,7 @@ class ApiServer:
         webhooks = Webhooks(self.store)
         deleter = Deleter(self.store, webhooks, strategy_of)
         watches = Watches(self.store, seed)
-        writer = Writer(self.store, webhooks, strategy_of)
+        writer = Writer(self.store, webhooks, strategy_of, Policies(self.store))
         self.parts = Parts(writer, deleter, Evictions(self.store, deleter), watches, webhooks)
         Definitions(self.store).start()
         self.create_namespaces(*FIRST_NAMESPACES)

@@ -6,6 +6,7 @@ from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, te
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Cause, CauseType
+from evenkeel.simulator.api.workload_defaults import default_workload
 
 
 class Strategy:
@@ -96,13 +97,12 @@ class CustomStrategy(Strategy):
 
 
 class WorkloadStrategy(Strategy):
-    """Deployments, ReplicaSets, StatefulSets and ReplicationControllers: one replica unless told otherwise."""
+    """Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers."""
 
     def set_defaults(self, body: JsonObject) -> list[str]:
-        """Default the number of replicas, and a ReplicationController's selector and labels."""
+        """Default what the kind has defaults for, and a ReplicationController's selector."""
         spec = ensure(body, "spec")
-        if self.kind.plural != "daemonsets":
-            spec.setdefault("replicas", 1)
+        default_workload(self.kind.plural, spec)
         if not self.kind.group and not spec.get("selector"):
             spec["selector"] = dict(child(spec, "template", "metadata", "labels"))
         return []

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from evenkeel.simulator.api.access import Access
 from evenkeel.simulator.api.calls import Call, User
-from evenkeel.simulator.api.fields import JsonObject, child, ensure, number, rows, text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text, value_at
+from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.status import (
     Cause,
@@ -16,7 +17,7 @@ from evenkeel.simulator.api.status import (
     invalid,
     success,
 )
-from evenkeel.simulator.api.store import Stored
+from evenkeel.simulator.api.store import Key, Stored
 from evenkeel.simulator.api.writes import PATCH_ATTEMPTS, Writer, patch_of, refuse_stale
 from evenkeel.simulator.clock import rfc3339
 
@@ -94,19 +95,29 @@ def bind(objects: ObjectStore, call: Call) -> JsonObject:
     node = text(call.object(), "target", "name")
     if not node:
         raise bad_request("a Binding needs the name of a node in target.name")
-    stored = objects.existing(call.target.kind, call.target.key)
-    pod = objects.shown(call.target.kind, stored)
-    subject = call.target.kind.subject(call.target.name)
-    if text(pod, "metadata", "deletionTimestamp"):
-        raise conflict(subject, "the pod is being deleted and cannot be assigned to a node")
-    if text(pod, "spec", "nodeName"):
-        raise conflict(subject, f"the pod is already assigned to node {text(pod, 'spec', 'nodeName')!r}")
-    ensure(pod, "spec")["nodeName"] = node
-    conditions = [row for row in rows(pod, "status", "conditions") if text(row, "type") != "PodScheduled"]
-    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": rfc3339(objects.now())}
-    ensure(pod, "status")["conditions"] = [*conditions, scheduled]
-    objects.update(pod)
+    assign(objects, call.target.kind, call.target.key, node)
     return success(code=201)
+
+
+def assign(objects: ObjectStore, kind: Kind, key: Key, node: str) -> Stored:
+    """Put a pod on a node, which leaves its generation as it is, and return it.
+
+    Raises:
+        StatusError: The pod does not exist, is going away or is on a node already.
+    """
+    with objects.versions.lock:
+        stored = objects.existing(kind, key)
+        subject = kind.subject(key[1])
+        if text(stored.body, "metadata", "deletionTimestamp"):
+            raise conflict(subject, "the pod is being deleted and cannot be assigned to a node")
+        if text(stored.body, "spec", "nodeName"):
+            raise conflict(subject, f"the pod is already assigned to node {text(stored.body, 'spec', 'nodeName')!r}")
+        pod = copy_of(stored.body)
+        ensure(pod, "spec")["nodeName"] = node
+        conditions = [row for row in rows(pod, "status", "conditions") if text(row, "type") != "PodScheduled"]
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": rfc3339(objects.now())}
+        ensure(pod, "status")["conditions"] = [*conditions, scheduled]
+        return objects.versions.put(kind.resource, pod, expected=stored)
 
 
 def issue_token(objects: ObjectStore, access: Access, call: Call) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import jsonpatch
 import jsonpointer
@@ -61,15 +61,13 @@ class Writer:
         objects: Where objects are stored.
         webhooks: Asked about every write.
         strategies: What each kind does to its objects.
+        policies: The admission that is built in.
     """
 
     objects: ObjectStore
     webhooks: Webhooks
     strategies: Callable[[Kind], Strategy]
-    policies: Policies = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.policies = Policies(self.objects)
+    policies: Policies
 
     async def create(self, call: Call) -> Stored:
         """Store the object in the body of a call.
@@ -92,6 +90,7 @@ class Writer:
             metadata["generation"] = 1
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self.objects.generated_name(text(metadata, "generateName"))
+        self.objects.identify(kind, body)
         strategy.prepare_create(body)
         causes = _name_causes(kind, metadata) + strategy.validate_create(body)
         if causes:
@@ -101,7 +100,6 @@ class Writer:
         self.policies.charge(call, body, None)
         if not call.dry_run:
             return self.objects.insert(kind, body)
-        self.objects.identify(kind, body)
         if self.objects.versions.read(kind.resource, (text(metadata, "namespace"), text(metadata, "name"))):
             raise already_exists(kind.subject(text(metadata, "name")))
         return Stored(body, 0)

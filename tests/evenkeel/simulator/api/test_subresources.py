@@ -94,6 +94,7 @@ async def test_a_binding_puts_a_pod_on_a_node_once() -> None:
         assert (answer.code, answer.body["status"]) == (201, "Success")
         bound = (await wire.get(f"{PODS}/a")).body
         assert value_at(bound, "spec", "nodeName") == "n1"
+        assert value_at(bound, "metadata", "generation") == 1
         assert [(row["type"], row["status"]) for row in rows(bound, "status", "conditions")] == [
             ("PodScheduled", "True")
         ]
