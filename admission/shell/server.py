@@ -229,8 +229,6 @@ async def _send(send: Send, reply: _Reply) -> None:
 
 async def serve_webhook(application: ASGIApp, context: ssl.SSLContext, listener: socket.socket) -> None:
     """Serve an application over TLS on a listening socket until cancelled, then let open requests end."""
-    # Else the second half of an answer would wait for the caller to acknowledge the first; connections inherit this.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings = uvicorn.Config(
         application,
         ssl_context_factory=lambda _config, _default: context,

@@ -41,7 +41,7 @@ def bind(address: BindAddress) -> socket.socket:
     everywhere = not address.host and socket.has_dualstack_ipv6()
     v6 = everywhere or ":" in address.host
     try:
-        return socket.create_server(
+        listener = socket.create_server(
             (address.host, address.port),
             family=socket.AF_INET6 if v6 else socket.AF_INET,
             backlog=_BACKLOG,
@@ -50,6 +50,9 @@ def bind(address: BindAddress) -> socket.socket:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigurationError(f"cannot listen on {address}: {reason}; choose another address") from error
+    # Else the second half of an answer would wait for the caller to acknowledge the first; connections inherit this.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def bound_port(listener: socket.socket) -> int:
