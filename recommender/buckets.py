@@ -26,6 +26,7 @@ _CELLS_PER_OCTAVE_BITS: Final = 7
 _CELL_SHIFT: Final = 52 - _CELLS_PER_OCTAVE_BITS
 _FIRST_CELL: Final = 1023 << _CELLS_PER_OCTAVE_BITS
 _OCTAVES: Final = 48
+_SMALL: Final = 1 << 20
 _NEVER: Final = np.iinfo(np.int64).max
 
 
@@ -42,6 +43,7 @@ class BucketScheme:
         ends: float64[buckets], what a percentile in the bucket returns: the next start, and the last start again.
         amounts_beyond: int64[buckets], ``amounts_beyond[b]`` is the smallest amount that lies beyond bucket b.
         cells: int64[cells], bucket of the lowest amount of each look-up cell.
+        small: uint8[amounts], bucket of every amount, if one table can hold them all; else empty.
     """
 
     first: float
@@ -52,6 +54,7 @@ class BucketScheme:
     ends: Floats
     amounts_beyond: Integers
     cells: Integers
+    small: NDArray[np.uint8]
 
     @classmethod
     def exponential(
@@ -71,12 +74,13 @@ class BucketScheme:
         powers = np.array([floats.power(growth, float(b)) for b in range(1, count)])
         starts = np.concatenate(([0.0], first * (powers - 1.0) / step))
         ends = np.concatenate((starts[1:], starts[-1:]))
-        unfinished = cls(first, growth, amounts_per_unit, epsilon, starts, ends, _none(), _none())
+        unfinished = cls(first, growth, amounts_per_unit, epsilon, starts, ends, _none(), _none(), _small(_none()))
         beyond = unfinished._find_amounts_beyond()
         cells = np.searchsorted(beyond, _lowest_amounts_of_cells(), side="right").astype(np.int64)
-        for table in (starts, ends, beyond, cells):
+        small = _small(beyond)
+        for table in (starts, ends, beyond, cells, small):
             table.flags.writeable = False
-        return cls(first, growth, amounts_per_unit, epsilon, starts, ends, beyond, cells)
+        return cls(first, growth, amounts_per_unit, epsilon, starts, ends, beyond, cells, small)
 
     @property
     def count(self) -> int:
@@ -110,9 +114,10 @@ class BucketScheme:
         Returns:
             int64[...] of the same shape, 0 to ``count - 1``. Empty in, empty out.
         """
+        if len(self.small):
+            return self.small.take(amounts, mode="clip").astype(np.int64)
         cell = (amounts.astype(np.float64).view(np.int64) >> _CELL_SHIFT) - _FIRST_CELL
-        np.clip(cell, 0, len(self.cells) - 1, out=cell)
-        bucket = self.cells.take(cell)
+        bucket = self.cells.take(cell, mode="clip")
         bucket += amounts >= self.amounts_beyond.take(bucket)
         return bucket
 
@@ -131,6 +136,13 @@ class BucketScheme:
 
 def _none() -> Integers:
     return np.empty(0, dtype=np.int64)
+
+
+def _small(beyond: Integers) -> NDArray[np.uint8]:
+    """Return the bucket of every amount up to the first of the last bucket, if these are few."""
+    if not len(beyond) or beyond[-2] > _SMALL:
+        return np.empty(0, dtype=np.uint8)
+    return np.searchsorted(beyond, np.arange(beyond[-2] + 1), side="right").astype(np.uint8)
 
 
 def _lowest_amounts_of_cells() -> NDArray[np.int64]:

@@ -157,7 +157,7 @@ def decode_histograms(bank: HistogramBank, rows: Integers, stored: Sequence[Hist
     totals = np.array([histogram.total_weight for histogram in stored], dtype=np.float64)
     sums = np.bincount(owners, weights=relative, minlength=len(rows))
     share = totals / np.where(sums > 0.0, sums, np.inf)
-    bank.references[rows] = [instant(histogram.reference) for histogram in stored]
+    bank.references[rows] = np.array([instant(histogram.reference) for histogram in stored], dtype=np.int64)
     bank.totals[rows] = np.where(sums > 0.0, totals, 0.0)
     bank.weights[rows[owners], buckets] = relative * share[owners]
     bank.find_range(rows)

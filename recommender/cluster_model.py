@@ -305,8 +305,9 @@ class ClusterModel:
     def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
         """Take in one fetch: of each container a CPU and a memory sample."""
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
-        cpu = self._take_cpu(usage.cpu_samples(), split, now)
-        return UsageOutcome(cpu, self._take_memory(usage.memory_samples(), split, now))
+        return UsageOutcome(
+            self._take_cpu(usage.cpu_samples(), split, now), self._take_memory(usage.memory_samples(), split, now)
+        )
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         """Take in CPU samples, in this order.

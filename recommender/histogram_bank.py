@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommender.buckets import BucketScheme
-from recommender.floats import exp2_each
-from recommender.instants import NEVER, elapsed, nanoseconds, rounded
+from recommender.instants import elapsed, nanoseconds, rounded
+from recommender.reference_times import ReferenceTimes
 from recommender.rows import doubled, grown, ranks
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class HistogramBank:
         totals: float64[rows].
         lowest: int64[rows], first bucket with at least epsilon; the last bucket where there is none.
         highest: int64[rows], last bucket with at least epsilon; 0 where there is none.
-        references: int64[rows], instant at which a weight counts as it is; ``NEVER`` until a row sees its first.
+        references: Instant at which a row's weights count as they are; ``NEVER`` until it sees its first.
 
     Raises:
         ValueError: The half life is not positive.
@@ -83,7 +83,7 @@ class HistogramBank:
         self.totals: Floats = np.zeros(capacity)
         self.lowest: Integers = np.full(capacity, scheme.count - 1, dtype=np.int64)
         self.highest: Integers = np.zeros(capacity, dtype=np.int64)
-        self.references: Integers = np.full(capacity, NEVER, dtype=np.int64)
+        self.references = ReferenceTimes(self.half_life, capacity)
 
     def empty_copy(self, rows: int) -> HistogramBank:
         """Return a bank of the same buckets and half life with so many empty rows."""
@@ -98,7 +98,7 @@ class HistogramBank:
         self.totals = grown(self.totals, capacity, 0)
         self.lowest = grown(self.lowest, capacity, self.scheme.count - 1)
         self.highest = grown(self.highest, capacity, 0)
-        self.references = grown(self.references, capacity, NEVER)
+        self.references.reserve(capacity)
 
     def clear(self, rows: Integers) -> None:
         """Make rows empty and forget their reference time."""
@@ -106,7 +106,7 @@ class HistogramBank:
         self.totals[rows] = 0.0
         self.lowest[rows] = self.scheme.count - 1
         self.highest[rows] = 0
-        self.references[rows] = NEVER
+        self.references.numbers[rows] = 0
 
     def is_empty(self, rows: Integers) -> Flags:
         """Say of each row whether no bucket holds epsilon."""
@@ -121,11 +121,9 @@ class HistogramBank:
         """
         pending = changes
         while len(pending.rows):
-            references = self.references.take(pending.rows)
-            # A reference time of NEVER is older than any limit.
-            shifting = references + self._oldest < pending.instants
-            if not shifting.any():
-                self._apply_unshifted(pending, pending.instants - references)
+            shifting = self.references.are_older(pending.rows, pending.instants, self._oldest)
+            if shifting is None:
+                self._apply_unshifted(pending)
                 return
             places = np.flatnonzero(shifting)
             rows, first = np.unique(pending.rows[places], return_index=True)
@@ -133,14 +131,14 @@ class HistogramBank:
             cut[rows] = places[first]
             ready = np.arange(len(pending.rows)) < cut[pending.rows]
             if ready.any():
-                self._apply_unshifted(pending.select(ready), (pending.instants - references)[ready])
+                self._apply_unshifted(pending.select(ready))
             self.shift(rows, pending.instants[places[first]])
             pending = pending.select(~ready)
 
-    def _apply_unshifted(self, changes: WeightChanges, age: Integers) -> None:
+    def _apply_unshifted(self, changes: WeightChanges) -> None:
         """Fold in changes whose rows keep their reference time."""
         rows, buckets = changes.rows, changes.buckets
-        weights = exp2_each(age / self.half_life) * changes.weights
+        weights = self.references.growth(rows, changes.instants) * changes.weights
         cells = rows * self.scheme.count + buckets
         flat = self.weights.reshape(-1)
         if changes.taken is None or not changes.taken.any():

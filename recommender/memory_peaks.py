@@ -112,22 +112,25 @@ def move_windows(
     containers.last_memory[rows] = instants
     window, old_peak = containers.window_end.take(rows), containers.peak.take(rows)
     opens = instants >= window
-    replaces = ~opens & (old_peak != 0) & (turn.amounts > old_peak)
-    if opens.any():
-        window[opens] = _open_windows(containers, aggregates, turn.select(opens), window[opens])
-    counted = np.flatnonzero(opens | replaces)
-    if not len(counted):
+    # Few samples do either, and only these are looked at any further.
+    places = np.flatnonzero(opens | (turn.amounts > old_peak))
+    places = places[opens[places] | (old_peak[places] != 0)]
+    if not len(places):
         return _NO_CHANGES
-    amounts, taken = turn.amounts[counted], np.flatnonzero(replaces)
-    containers.peak[rows[counted]] = amounts
+    counted, opens = turn.select(places), opens[places]
+    window, old_peak = window[places], old_peak[places]
+    if opens.any():
+        window[opens] = _open_windows(containers, aggregates, counted.select(opens), window[opens])
+    containers.peak[counted.containers] = counted.amounts
     if not is_oom:
-        containers.memory_peak[rows[counted]] = amounts
+        containers.memory_peak[counted.containers] = counted.amounts
+    taken = np.flatnonzero(~opens)
     return PeakChanges(
-        np.concatenate((taken * 2, counted * 2 + 1)),
-        containers.aggregate[rows[np.concatenate((taken, counted))]],
-        np.concatenate((old_peak[taken], amounts)),
-        np.concatenate((window[taken], window[counted])),
-        np.arange(len(taken) + len(counted)) < len(taken),
+        np.concatenate((places[taken] * 2, places * 2 + 1)),
+        containers.aggregate[np.concatenate((counted.containers[taken], counted.containers))],
+        np.concatenate((old_peak[taken], counted.amounts)),
+        np.concatenate((window[taken], window)),
+        np.arange(len(taken) + len(places)) < len(taken),
     )
 
 

@@ -55,6 +55,12 @@ def add(
     )
 
 
+def bits(bank: HistogramBank) -> list[bytes]:
+    """Return everything a bank holds, bit for bit."""
+    columns = (bank.weights, bank.totals, bank.lowest, bank.highest, bank.references.column())
+    return [column.tobytes() for column in columns]
+
+
 def filled(bank: HistogramBank, row: int = 0) -> dict[int, float]:
     """Return the weights of one row other than 0 by bucket."""
     return {int(bucket): float(bank.weights[row, bucket]) for bucket in np.flatnonzero(bank.weights[row])}

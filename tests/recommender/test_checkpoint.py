@@ -89,9 +89,9 @@ def test_many_rows_are_stored_in_their_order() -> None:
 def test_weights_without_a_sum_leave_the_histogram_empty_but_give_the_reference() -> None:
     """Spec: recommender 1.4."""
     one = decoded(HistogramCheckpoint(T0, {3: 0, 5: 0}, 7.0))
-    assert (filled(one), float(one.totals[0]), int(one.references[0])) == ({}, 0.0, 1767225600 * 10**9)
+    assert (filled(one), float(one.totals[0]), int(one.references.column()[0])) == ({}, 0.0, 1767225600 * 10**9)
     nothing = decoded(HistogramCheckpoint())
-    assert int(nothing.references[0]) == NEVER
+    assert int(nothing.references.column()[0]) == NEVER
 
 
 def test_a_loaded_reference_is_not_rounded() -> None:
