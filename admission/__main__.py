@@ -196,7 +196,7 @@ async def look_after_certificates(
 
 def candidate(client: KubeClient, config: AdmissionConfig) -> LeaderElection:
     """Return this process as a candidate for the upkeep of certificates and registration."""
-    settings = ElectionSettings(config.service_namespace, config.names.certificate_lease, own_identity())
+    settings = ElectionSettings(config.service_namespace, config.names.certificate_lease, own_identity(client.pacing))
     return LeaderElection(
         client, settings, client.pacing, lambda error: log.warning("lease call failed", error=str(error))
     )

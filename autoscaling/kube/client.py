@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from importlib.metadata import version
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -35,6 +35,7 @@ from autoscaling.kube.retry import Failure, Patience, Progress, failure_of_refus
 from autoscaling.kube.silences import CALL_ERRORS, failure_of_silence
 from autoscaling.kube.streams import WatchStart, lines_of
 from autoscaling.kube.throttle import CallBudget
+from autoscaling.kube.traffic import UNOBSERVED, Headers, Traffic
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
@@ -56,6 +57,7 @@ class KubeClient:
         settings: Limits and name.
         pacing: Clock, pauses and dice.
         on_call: Told of every try, for metrics.
+        traffic: Told of what is under way.
     """
 
     def __init__(
@@ -64,17 +66,24 @@ class KubeClient:
         settings: ClientSettings,
         pacing: Pacing = SYSTEM_PACING,
         on_call: Callable[[CallRecord], None] | None = None,
+        traffic: Traffic = UNOBSERVED,
     ) -> None:
         self._connection = connection
         self._settings = settings
         self._pacing = pacing
         self._on_call = on_call
+        self._traffic = traffic
         self._budget = CallBudget(settings.qps, settings.burst)
 
     @property
     def pacing(self) -> Pacing:
         """The clock this client goes by."""
         return self._pacing
+
+    @property
+    def traffic(self) -> Traffic:
+        """Who is told of what is under way."""
+        return self._traffic
 
     @property
     def server(self) -> str:
@@ -223,11 +232,16 @@ class KubeClient:
         started = self._pacing.monotonic()
         try:
             deadlines = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=since.silence_seconds)
-            async with self._send(call, await self._connection.authorization(), deadlines) as response:
-                self._record(call, response.status, started)
-                if response.status != 200:
-                    raise refusal_of(call.title, response.status, response.headers, await response.read())
+            async with AsyncExitStack() as stack:
+                async with self._traffic.exchange() as sent:
+                    authorization = await self._connection.authorization()
+                    response = await stack.enter_async_context(self._send(call, authorization, sent, deadlines))
+                    self._record(call, response.status, started)
+                    if response.status != 200:
+                        raise refusal_of(call.title, response.status, response.headers, await response.read())
+                told = stack.enter_context(self._traffic.following(sent))
                 async for line in lines_of(response.content.iter_any()):
+                    told()
                     yield line
         except CALL_ERRORS as error:
             raise failure_of_silence(call.title, self.server, error).error from error
@@ -290,7 +304,10 @@ class KubeClient:
         started = self._pacing.monotonic()
         code = 0
         try:
-            async with self._send(call, await self._connection.authorization(), deadlines) as response:
+            async with (
+                self._traffic.exchange() as sent,
+                self._send(call, await self._connection.authorization(), sent, deadlines) as response,
+            ):
                 body = await response.read()
                 code = response.status
                 if 200 <= code < 300:
@@ -300,9 +317,10 @@ class KubeClient:
             self._record(call, code, started)
 
     def _send(
-        self, call: Call, authorization: str, deadlines: aiohttp.ClientTimeout
+        self, call: Call, authorization: str, sent: Headers, deadlines: aiohttp.ClientTimeout
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": self._settings.user_agent}
+        headers.update(sent)
         if call.body is not None:
             headers["Content-Type"] = call.media_type
         if authorization:

@@ -21,6 +21,9 @@ from autoscaling.errors import ConfigurationError
 from autoscaling.kube.pacing import SYSTEM_PACING, Pacing
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+IDLE_SECONDS = 90.0
+"""How long an idle connection is kept: over the pause between two rounds of a minute."""
+
 RENEWAL_SECONDS = 60.0
 """How often a token that may change is looked at again."""
 
@@ -71,7 +74,12 @@ class _Pool(RESTClientObject):
     """The package's connection pool, made to notice dead peers and to hand out its session."""
 
     def _create_connector(self) -> aiohttp.TCPConnector:
-        return aiohttp.TCPConnector(limit=self.maxsize, ssl=self.ssl_context, socket_factory=_watched_socket)
+        return aiohttp.TCPConnector(
+            limit=self.maxsize,
+            ssl=self.ssl_context,
+            keepalive_timeout=IDLE_SECONDS,
+            socket_factory=_watched_socket,
+        )
 
     def session(self) -> aiohttp.ClientSession:
         """The one session of this pool; opened on first use, because it belongs to the running loop."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -109,6 +110,7 @@ class ScaleCache(Mapping[ControllerKey, ScaleAnswer]):
         self._reader = reader
         self._pacing = client.pacing
         self._entries: dict[ControllerKey, _Entry] = {}
+        self._filled = asyncio.Event()
 
     def __getitem__(self, key: ControllerKey) -> ScaleAnswer:
         entry = self._entries[key]
@@ -126,11 +128,13 @@ class ScaleCache(Mapping[ControllerKey, ScaleAnswer]):
         if key not in self:
             answer = await self._reader.read(key)
             self._entries[key] = _Entry(answer, self._next_refresh(), self._pacing.monotonic())
+            self._filled.set()
         return self[key]
 
     async def run(self) -> None:
         """Refresh old answers and drop unused ones, for ever."""
         while True:
+            await self._filled.wait()
             await self._pacing.sleep(REFRESH_PERIOD_SECONDS)
             await self.refresh()
 
@@ -138,6 +142,8 @@ class ScaleCache(Mapping[ControllerKey, ScaleAnswer]):
         """Refresh old answers and drop unused ones, once."""
         now = self._pacing.monotonic()
         self._entries = {key: entry for key, entry in self._entries.items() if now - entry.used_at < IDLE_SECONDS}
+        if not self._entries:
+            self._filled.clear()
         for key, entry in tuple(self._entries.items()):
             if entry.stale_at <= now:
                 entry.answer = await self._reader.read(key)

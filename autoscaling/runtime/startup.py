@@ -99,7 +99,7 @@ def run_elected(
         settings = ElectionSettings(
             config.leader_elect_resource_namespace,
             config.leader_elect_resource_name,
-            own_identity(),
+            own_identity(client.pacing),
             config.leader_elect_lease_duration.total_seconds(),
             config.leader_elect_renew_deadline.total_seconds(),
             config.leader_elect_retry_period.total_seconds(),

@@ -88,7 +88,7 @@ class Caches:
         """Return the cluster as it is now; scales of custom controllers are looked up where they are not known yet."""
         vpas, pods = self.vpas.snapshot(), self.pods.snapshot()
         selecting = [SelectingVpa(vpa, await self._selector(vpa)) for vpa in vpas]
-        for key in {key for pod in pods if (key := pod_controller(pod)) is not None}:
+        for key in dict.fromkeys(key for pod in pods if (key := pod_controller(pod)) is not None):
             with suppress(OwnerLookupError):
                 await self._settled(partial(_climb, key))
         known = self.controllers.known()

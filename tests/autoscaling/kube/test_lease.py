@@ -11,6 +11,7 @@ from autoscaling.errors import ApiError, ConfigurationError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.election import ElectionSettings
 from autoscaling.kube.lease import LeaderElection, LeadershipLostError, own_identity
+from autoscaling.kube.pacing import SystemPacing
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing, InstantPacing
@@ -312,8 +313,9 @@ async def test_release_ends_the_renewals(cluster: ApiServer, held_client: KubeCl
 
 def test_no_two_processes_have_the_same_identity() -> None:
     """Spec: updater M-3."""
-    first, second = own_identity(), own_identity()
+    first, second = own_identity(SystemPacing()), own_identity(SystemPacing())
     assert first != second
+    assert own_identity(SystemPacing(seed=1)) == own_identity(SystemPacing(seed=1))
     host, _, unique = first.rpartition("_")
     assert second.startswith(host)
     assert len(unique) == 36

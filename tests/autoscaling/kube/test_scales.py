@@ -9,7 +9,7 @@ import pytest
 
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.discovery import Discovery
-from autoscaling.kube.scales import ScaleCache, ScaleReader
+from autoscaling.kube.scales import IDLE_SECONDS, ScaleCache, ScaleReader
 from autoscaling.ownership import ControllerKey, Controllers, OwnerNotCachedError, ScaleAnswer
 from autoscaling.pod import Owner
 from evenkeel.simulator.api.server import ApiServer
@@ -242,5 +242,24 @@ async def test_the_refresh_runs_every_seven_seconds(held_reader: tuple[ScaleCach
         await held.advance(7)
     await held.asleep()
     assert held.slept == [7.0, 7.0, 7.0]
+    running.cancel()
+    await asyncio.wait((running,))
+
+
+async def test_nothing_is_looked_after_while_there_are_no_answers(held_reader: tuple[ScaleCache, HeldPacing]) -> None:
+    """Spec: recommender:11.2."""
+    cache, held = held_reader
+    running = asyncio.create_task(cache.run())
+    await asyncio.sleep(0)
+    assert held.slept == []
+    await cache.look_up(KEY)
+    await held.asleep()
+    await held.advance(IDLE_SECONDS)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert (len(cache), held.slept) == (0, [7.0])
+    await cache.look_up(KEY)
+    await held.asleep()
+    assert held.slept == [7.0, 7.0]
     running.cancel()
     await asyncio.wait((running,))
