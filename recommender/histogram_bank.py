@@ -121,9 +121,10 @@ class HistogramBank:
         """
         pending = changes
         while len(pending.rows):
-            shifting = self.references.are_older(pending.rows, pending.instants, self._oldest)
+            numbers = self.references.numbers.take(pending.rows)
+            shifting = self.references.are_older(numbers, pending.instants, self._oldest)
             if shifting is None:
-                self._apply_unshifted(pending)
+                self._apply_unshifted(pending, numbers)
                 return
             places = np.flatnonzero(shifting)
             rows, first = np.unique(pending.rows[places], return_index=True)
@@ -131,14 +132,14 @@ class HistogramBank:
             cut[rows] = places[first]
             ready = np.arange(len(pending.rows)) < cut[pending.rows]
             if ready.any():
-                self._apply_unshifted(pending.select(ready))
+                self._apply_unshifted(pending.select(ready), numbers[ready])
             self.shift(rows, pending.instants[places[first]])
             pending = pending.select(~ready)
 
-    def _apply_unshifted(self, changes: WeightChanges) -> None:
-        """Fold in changes whose rows keep their reference time."""
+    def _apply_unshifted(self, changes: WeightChanges, numbers: Integers) -> None:
+        """Fold in changes whose rows keep their reference times, given by number."""
         rows, buckets = changes.rows, changes.buckets
-        weights = self.references.growth(rows, changes.instants) * changes.weights
+        weights = self.references.growth(numbers, changes.instants) * changes.weights
         cells = rows * self.scheme.count + buckets
         flat = self.weights.reshape(-1)
         if changes.taken is None or not changes.taken.any():

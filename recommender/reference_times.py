@@ -66,43 +66,39 @@ class ReferenceTimes:
         """Make room for more rows, without a reference time yet."""
         self.numbers = grown(self.numbers, capacity, 0)
 
-    def growth(self, rows: Integers, instants: Integers) -> Floats:
+    def growth(self, numbers: Integers, instants: Integers) -> Floats:
         """Return ``2**((instant - reference) / half_life)`` of every pair.
 
         Args:
-            rows: int64[n], each with a reference time.
+            numbers: int64[n], at least 1, numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
 
         Returns:
             float64[n].
         """
-        numbers = self.numbers.take(rows)
-        if len(rows):
-            lowest, first = int(numbers.min()), int(instants.min())
-            references = self.distinct[lowest : int(numbers.max()) + 1]
-            seconds = (int(instants.max()) - first) // SECOND + 1
-            if len(references) * seconds <= _PAIRS_PER_SAMPLE * len(rows):
-                after = (instants - first) // SECOND
-                if seconds == 1 or np.array_equal(after * SECOND, instants - first):
-                    ages = first + np.arange(seconds) * SECOND - references[:, np.newaxis]
-                    growth = exp2_each(ages / self.half_life).ravel()
-                    return growth.take((numbers - lowest) * seconds + after)
+        lowest, first = int(numbers.min()), int(instants.min())
+        references = self.distinct[lowest : int(numbers.max()) + 1]
+        seconds = (int(instants.max()) - first) // SECOND + 1
+        if len(references) * seconds <= _PAIRS_PER_SAMPLE * len(numbers):
+            after = instants - first
+            whole = after // SECOND
+            if np.array_equal(whole * SECOND, after):
+                ages = first + np.arange(seconds) * SECOND - references[:, np.newaxis]
+                growth = exp2_each(ages / self.half_life).ravel()
+                return growth.take((numbers - lowest) * seconds + whole)
         return exp2_each((instants - self.distinct.take(numbers)) / self.half_life)
 
-    def are_older(self, rows: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
-        """Say of each row whether its reference time lies more than an age before an instant.
+    def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
+        """Say whether reference times lie more than an age before instants.
 
         Args:
-            rows: int64[n].
+            numbers: int64[n], numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
             age: Nanoseconds.
 
         Returns:
-            bool[n]; None where it is so for none. A row without a reference time is older than any age.
+            bool[n]; None where it is so for none. ``NEVER`` is older than any age.
         """
-        if not len(rows):
-            return None
-        numbers = self.numbers.take(rows)
         limits = self.distinct + age
         if limits[int(numbers.min()) : int(numbers.max()) + 1].min() >= instants.max():
             return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
-CHUNK: Final = 16384
+CHUNK: Final = 32768
 """Elements worked on at a time where a batch can be cut."""
 
 
