@@ -85,6 +85,8 @@ class AggregateTable:
 
     def __init__(self, settings: ModelSettings, capacity: int = 64) -> None:
         self.settings = settings
+        self._default_interval = nanoseconds(settings.memory_interval)
+        self._default_bump = _bytes(settings.oom_min_bump_up_bytes)
         self.rows = RowPool()
         self.cpu = HistogramBank(CPU_BUCKETS, settings.cpu_half_life, capacity)
         self.memory = HistogramBank(MEMORY_BUCKETS, settings.memory_half_life, capacity)
@@ -114,10 +116,10 @@ class AggregateTable:
         self.first_sample[row], self.last_sample[row] = LATEST, NEVER
         self.sample_count[row] = 0
         self.created[row] = now
-        self.interval[row] = nanoseconds(self.settings.memory_interval)
+        self.interval[row] = self._default_interval
         self.interval_count[row] = self.settings.memory_interval_count
         self.oom_ratio[row] = self.settings.oom_bump_up_ratio
-        self.oom_bump[row] = truncated(np.float64(self.settings.oom_min_bump_up_bytes).reshape(1))[0]
+        self.oom_bump[row] = self._default_bump
         self.detach(row)
         return row
 
@@ -164,8 +166,7 @@ class AggregateTable:
         if policy.oom_bump_up_ratio is not None:
             self.oom_ratio[row] = policy.oom_bump_up_ratio.milli_value() / 1000.0
         if policy.oom_min_bump_up is not None:
-            bump = np.array([policy.oom_min_bump_up.milli_value() / 1000.0])
-            self.oom_bump[row] = truncated(bump)[0]
+            self.oom_bump[row] = _bytes(policy.oom_min_bump_up.milli_value() / 1000.0)
         if policy.memory_aggregation_interval_seconds is not None:
             self.interval[row] = policy.memory_aggregation_interval_seconds * SECOND
         if policy.memory_aggregation_interval_count is not None:
@@ -211,6 +212,10 @@ class AggregateTable:
         _check(rows)
         buckets = MEMORY_BUCKETS.bucket_of_amounts(peaks)
         self.memory.apply(WeightChanges(rows, buckets, MEMORY_PEAK_WEIGHT, instants, taken))
+
+
+def _bytes(amount: float) -> int:
+    return int(truncated(np.array([amount]))[0])
 
 
 def _check(rows: Integers) -> None:

@@ -102,7 +102,7 @@ class ClusterModel:
         self.links_version = 0
         self.collected_at = NEVER
         self._key_of = key_of
-        self._places: list[tuple[PodState, str] | None] = []
+        self._pod_of: list[PodState | None] = []
         self._groups = Groups.of(())
         self._groups_version = 0
 
@@ -157,8 +157,8 @@ class ClusterModel:
             name = sys.intern(container.name)
             row = self.containers.create(self._aggregate(state.label_set, name, now))
             state.names, state.rows = (*state.names, name), (*state.rows, row)
-            self._places.extend([None] * (row + 1 - len(self._places)))
-            self._places[row] = (state, name)
+            self._pod_of.extend([None] * (row + 1 - len(self._pod_of)))
+            self._pod_of[row] = state
         request = pod.actual_resources(container).request(MEMORY)
         self.containers.memory_request[row] = request.value()
 
@@ -170,7 +170,7 @@ class ClusterModel:
         for row in state.rows:
             self._let_go(row)
             self.containers.release(row)
-            self._places[row] = None
+            self._pod_of[row] = None
         self.containers_version += 1
         self._leave(state.label_set)
 
@@ -292,9 +292,8 @@ class ClusterModel:
         rows = self.containers.aggregate[containers]
         collected = (rows == NO_AGGREGATE) | np.isin(rows, list(self.orphans))
         for position in np.flatnonzero(collected).tolist():
-            place = self._places[containers[position]]
-            assert place is not None
-            rows[position] = place[0].label_set.aggregates.get(place[1], NO_AGGREGATE)
+            label_set, name = self._place(int(containers[position]))
+            rows[position] = label_set.aggregates.get(name, NO_AGGREGATE)
         return rows
 
     def is_init_container(self, namespace: str, pod: str, container: str) -> bool:
@@ -368,9 +367,14 @@ class ClusterModel:
         if not self._is_any_bare():
             return
         for row in containers[self.containers.aggregate[containers] == NO_AGGREGATE].tolist():
-            place = self._places[row]
-            assert place is not None
-            self.containers.aggregate[row] = self._aggregate(place[0].label_set, place[1], instant(now))
+            label_set, name = self._place(row)
+            self.containers.aggregate[row] = self._aggregate(label_set, name, instant(now))
+
+    def _place(self, row: int) -> tuple[LabelSet, str]:
+        """Return the label set and the name of a known container."""
+        state = self._pod_of[row]
+        assert state is not None
+        return state.label_set, state.names[state.rows.index(row)]
 
 
 def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:
