@@ -93,7 +93,7 @@ def test_a_container_that_controls_nothing_still_counts(unknown: tuple[str, ...]
         (DAY, 1441, 1.0, 2.0, 0.99800299600499431),
         (2 * DAY, 2881, 2.0, 1.5, 0.99900074950031237),
         (7 * DAY, 10081, 7.0, 1.1428571428571428, 0.99971434692711569),
-        (8 * DAY, 11521, 8.0, 1.125, 0.99975004687218894),
+        (8 * DAY, 11521, 8.0, 1.125, 0.99975004686718894),
     ],
 )
 def test_confidence_and_its_factors(history: timedelta, samples: int, sure: float, upper: float, lower: float) -> None:
