@@ -40,9 +40,16 @@ from autoscaling.runtime.bind_address import BindAddress
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.logs import configure_logs
-from autoscaling.runtime.process import Process, run_process
-from autoscaling.runtime.startup import SYNC_SECONDS, announce, host_name, open_client, open_telemetry, watch_tasks
+from autoscaling.runtime.process import Process
+from autoscaling.runtime.startup import (
+    SYNC_SECONDS,
+    announce,
+    host_name,
+    open_client,
+    open_telemetry,
+    run_configured,
+    watch_tasks,
+)
 from autoscaling.runtime.telemetry import bind, bound_port
 
 _CACHES, _CERTIFICATE, _STOPPING = "caches", "certificate", "the end"
@@ -56,8 +63,7 @@ log = structlog.get_logger()
 def main() -> None:
     """Run the admission controller until it is told to stop."""
     config = config_or_exit(AdmissionConfig, sys.argv[1:], os.environ)
-    configure_logs(config.v, sys.stderr)
-    raise SystemExit(run_process(partial(start, config=config)))
+    raise SystemExit(run_configured(config, partial(start, config=config)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from autoscaling.resources import CPU, MEMORY, ResourceList
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.logs import configure_logs
-from autoscaling.runtime.process import Process, run_process
+from autoscaling.runtime.process import Process
 from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
     open_client,
     open_telemetry,
+    run_configured,
     run_elected,
     watch_tasks,
 )
@@ -39,7 +39,6 @@ log = structlog.get_logger()
 def main() -> None:
     """Run the recommender until it is told to stop."""
     config = config_or_exit(RecommenderConfig, sys.argv[1:], os.environ)
-    configure_logs(config.v, sys.stderr)
 
     async def start(process: Process) -> None:
         announce(config)
@@ -49,7 +48,7 @@ def main() -> None:
         client = await open_client(process, config, "recommender")
         run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
 
-    raise SystemExit(run_process(start))
+    raise SystemExit(run_configured(config, start))
 
 
 async def work(

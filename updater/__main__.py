@@ -16,14 +16,14 @@ from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.logs import configure_logs
-from autoscaling.runtime.process import Process, run_process
+from autoscaling.runtime.process import Process
 from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
     host_name,
     open_client,
     open_telemetry,
+    run_configured,
     run_elected,
     watch_tasks,
 )
@@ -43,7 +43,6 @@ log = structlog.get_logger()
 def main() -> None:
     """Run the updater until it is told to stop."""
     config = config_or_exit(UpdaterConfig, sys.argv[1:], os.environ)
-    configure_logs(config.v, sys.stderr)
 
     async def start(process: Process) -> None:
         announce(config)
@@ -51,7 +50,7 @@ def main() -> None:
         client = await open_client(process, config, "updater")
         run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
 
-    raise SystemExit(run_process(start))
+    raise SystemExit(run_configured(config, start))
 
 
 async def work(

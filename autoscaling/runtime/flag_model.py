@@ -30,6 +30,12 @@ class Standing(Enum):
     NOT_AVAILABLE = "Not available yet: any value but the default keeps the process from starting."
 
 
+class Hidden(Enum):
+    """Mark a flag that is for tests and simulations: it works, but neither help nor documentation show it."""
+
+    FROM_USERS = "hidden"
+
+
 @dataclass(frozen=True, slots=True)
 class GroupDefault:
     """Mark a field whose default is a name that goes with the API group; an empty value counts as not given."""
@@ -159,8 +165,13 @@ class FlagModel(BaseSettings):
         return {spec.name: spec.syntax.show(getattr(self, spec.field)) for spec in flag_specs(type(self))}
 
 
-def flag_specs(model: type[FlagModel]) -> tuple[FlagSpec, ...]:
-    """Return the flags of a configuration, sorted by name."""
+def flag_specs(model: type[FlagModel], *, hidden: bool = False) -> tuple[FlagSpec, ...]:
+    """Return the flags of a configuration, sorted by name.
+
+    Args:
+        model: The configuration.
+        hidden: Whether those that no user is shown are among them.
+    """
     specs = [
         FlagSpec(
             name=name.replace("_", "-"),
@@ -173,7 +184,7 @@ def flag_specs(model: type[FlagModel]) -> tuple[FlagSpec, ...]:
             environment=_marker(field, Environment),
         )
         for name, field in model.model_fields.items()
-        if (syntax := _marker(field, Syntax)) is not None
+        if (syntax := _marker(field, Syntax)) is not None and (hidden or _marker(field, Hidden) is None)
     ]
     return tuple(sorted(specs, key=lambda spec: spec.name))
 
@@ -185,7 +196,7 @@ def _marker(field: FieldInfo, kind: type[MarkerT]) -> MarkerT | None:
 
 def _flag_values(model: type[FlagModel], words: Sequence[str]) -> dict[str, object]:
     """Read the values of the flags given; raises UsageError or HelpRequested."""
-    specs = {spec.name: spec for spec in flag_specs(model)}
+    specs = {spec.name: spec for spec in flag_specs(model, hidden=True)}
     line = split_command_line(words, {name: spec.syntax.bare for name, spec in specs.items()})
     values: dict[str, object] = {}
     for flag in line.flags:

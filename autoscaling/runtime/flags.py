@@ -17,7 +17,7 @@ from autoscaling.runtime.api_group import ApiGroup, ClusterNames, cluster_names
 from autoscaling.runtime.command_line import UsageError
 from autoscaling.runtime.feature_gates import KNOWN_GATES, FeatureGates
 from autoscaling.runtime.flag_help import help_text
-from autoscaling.runtime.flag_model import FlagModel, GroupDefault, HelpRequested, Standing
+from autoscaling.runtime.flag_model import FlagModel, GroupDefault, HelpRequested, Hidden, Standing
 from autoscaling.runtime.syntax import (
     Address,
     Duration,
@@ -103,6 +103,9 @@ class ProcessConfig(LogFlags):
     behaviour: Settings = ()
     """Single differences from upstream to switch on or off against the profile, as name=true or name=false. May be
     repeated; docs/parity.md lists the names. Not in upstream."""
+
+    clock: Annotated[Text, Hidden.FROM_USERS] = ""
+    """Where to join a simulator's clock, which this process then lives by; empty for real time."""
 
     feature_gates: Gates = FeatureGates()
     """Gates of alpha features: CPUStartupBoost, InPlace and PerVPAConfig, all off by default; AllAlpha and AllBeta set

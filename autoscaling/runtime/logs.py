@@ -6,7 +6,8 @@ What the libraries log goes through the same pipe. Values of fields whose name s
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TextIO
 
 import structlog
@@ -36,15 +37,21 @@ def mask_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
     return event
 
 
-def configure_logs(verbosity: int, stream: TextIO) -> None:
+def _real_time() -> datetime:
+    """Return the real time in UTC."""
+    return datetime.now(UTC)
+
+
+def configure_logs(verbosity: int, stream: TextIO, now: Callable[[], datetime] = _real_time) -> None:
     """Set up logging for the whole process; called once, at its start.
 
     Args:
         verbosity: Value of ``--v``.
         stream: Where lines go; JSON unless it is a terminal.
+        now: Tells the time of an event, in UTC.
     """
     level = log_level(verbosity)
-    shared = _shared_processors()
+    shared = _shared_processors(now)
     final = _final_processors(at_terminal=stream.isatty())
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *shared, *final],
@@ -66,13 +73,14 @@ def configure_logs(verbosity: int, stream: TextIO) -> None:
         logging.getLogger(name).setLevel(max(level, logging.WARNING) if level > logging.DEBUG else level)
 
 
-def _shared_processors() -> Sequence[Processor]:
+def _shared_processors(now: Callable[[], datetime]) -> Sequence[Processor]:
     """Return what every event passes, ours and the libraries'."""
-    return (
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        mask_secrets,
-    )
+
+    def add_time(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["timestamp"] = now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return event
+
+    return structlog.processors.add_log_level, add_time, mask_secrets
 
 
 def _final_processors(*, at_terminal: bool) -> Sequence[Processor]:

@@ -1,7 +1,7 @@
 """The life of a process: start, periodic jobs, orderly end.
 
-Jobs are handed to a driver. The one here runs them on the wall clock; another may move the time itself, which is why
-jobs take the time from the driver.
+Jobs are handed to a driver. The one here runs them on the wall clock; that of ``lockstep`` follows a simulator's clock,
+which is why whatever runs in a process takes the time from what the process was given.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from autoscaling.errors import EvenkeelError
+from autoscaling.kube.pacing import SYSTEM_PACING, Pacing
+from autoscaling.kube.traffic import UNOBSERVED, Traffic
 
 Work = Callable[[], Coroutine[object, object, None]]
 
@@ -155,11 +157,15 @@ class Process:
         driver: Runs the periodic jobs.
         grace: How long running rounds may take to end once the process is told to stop.
         callback_grace: How long each stop callback may take.
+        pacing: The clock that goes with the driver.
+        traffic: Who is told of what the process has under way.
     """
 
     driver: Driver
     grace: timedelta = _GRACE
     callback_grace: timedelta = _CALLBACK_GRACE
+    pacing: Pacing = SYSTEM_PACING
+    traffic: Traffic = UNOBSERVED
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: BaseException | None = None
     _endings: list[Callable[[], Awaitable[None]]] = field(default_factory=list)

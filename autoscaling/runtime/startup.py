@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
 import structlog
 
-from autoscaling.errors import ApiError, InvalidObjectError
+from autoscaling.errors import ApiError, EvenkeelError, InvalidObjectError
 from autoscaling.kube.calls import ClientSettings
 from autoscaling.kube.client import KubeClient, user_agent
 from autoscaling.kube.connection import connect
@@ -22,7 +23,9 @@ from autoscaling.runtime.bind_address import BindAddress
 from autoscaling.runtime.exposition import new_registry
 from autoscaling.runtime.flags import LeaderElectedConfig, ProcessConfig
 from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.process import Process
+from autoscaling.runtime.lockstep import Lockstep
+from autoscaling.runtime.logs import configure_logs
+from autoscaling.runtime.process import Process, run_process
 from autoscaling.runtime.telemetry import bind, bound_port, serve_http, telemetry_application
 
 T = TypeVar("T")
@@ -30,6 +33,21 @@ SYNC_SECONDS = 120.0
 """How long caches may take to fill before the process gives up."""
 
 log = structlog.get_logger()
+
+
+def run_configured(config: ProcessConfig, start: Callable[[Process], Coroutine[object, object, None]]) -> int:
+    """Set up the log and run a process by the clock that its flags ask for; returns its exit status."""
+    if not config.clock:
+        configure_logs(config.v, sys.stderr)
+        return run_process(start)
+    try:
+        lockstep = Lockstep(config.clock)
+    except EvenkeelError as error:
+        configure_logs(config.v, sys.stderr)
+        log.error("process failed", error=str(error))  # noqa: TRY400 - the message says it all
+        return 1
+    configure_logs(config.v, sys.stderr, lockstep.pacing.now)
+    return lockstep.run(start)
 
 
 def announce(config: ProcessConfig) -> None:
@@ -51,7 +69,7 @@ def open_telemetry(process: Process, address: str, period: timedelta, register: 
     Raises:
         ConfigurationError: The address cannot be listened on.
     """
-    vitals = Vitals(period, asyncio.get_running_loop().time)
+    vitals = Vitals(period, process.pacing.monotonic)
     registry = new_registry()
     metrics = register(registry)
     listener = bind(BindAddress.parse(address))
@@ -66,9 +84,9 @@ async def open_client(process: Process, config: ProcessConfig, name: str) -> Kub
     Raises:
         ConfigurationError: The kubeconfig cannot be used, or the server does not answer or does not know us.
     """
-    connection = await connect(config.kubeconfig)
+    connection = await connect(config.kubeconfig, pacing=process.pacing)
     settings = ClientSettings(user_agent(name), float(config.kube_api_qps), int(config.kube_api_burst))
-    client = KubeClient(connection, settings)
+    client = KubeClient(connection, settings, process.pacing, traffic=process.traffic)
     # Background work ends last of all in the reverse order of its start, so a Lease can still be given back.
     process.run_in_background("connections", _keep_open(client))
     version = await client.probe()

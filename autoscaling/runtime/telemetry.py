@@ -24,7 +24,28 @@ _GRACE_SECONDS = 2
 
 
 class EmbeddedServer(uvicorn.Server):
-    """A uvicorn server that leaves signals to the process it is part of."""
+    """A uvicorn server that leaves signals to the process it is part of, and rests while there is nothing to do."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        self._ending = asyncio.Event()
+        super().__init__(config)
+
+    @property
+    def should_exit(self) -> bool:
+        """Whether it is to end."""
+        return self._ending.is_set()
+
+    @should_exit.setter
+    def should_exit(self, value: bool) -> None:
+        if value:
+            self._ending.set()
+        else:
+            self._ending.clear()
+
+    async def main_loop(self) -> None:
+        """Serve until told to end, without looking ten times a second whether that is so."""
+        await self.on_tick(0)
+        await self._ending.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -89,6 +110,7 @@ async def serve_http(application: Starlette, listener: socket.socket) -> None:
         access_log=False,
         lifespan="off",
         server_header=False,
+        date_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = EmbeddedServer(settings)

@@ -1,0 +1,165 @@
+"""An event loop in simulated time, and the place where it waits, which is where its process is at rest."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import selectors
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+
+from autoscaling.runtime.lockstep_channel import Channel, LockstepLostError, Moment, Report
+from autoscaling.runtime.lockstep_timeline import Callback, Timeline
+from autoscaling.runtime.lockstep_traffic import LockstepTraffic
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+Events = list[tuple[selectors.SelectorKey, int]]
+
+_PATIENCE_SECONDS = 0.05
+"""A request that is not answered within this real time may be kept waiting by the clock, so the clock is told of it."""
+
+_SMALLEST = timedelta(microseconds=1)
+
+
+class LockstepSelector(selectors.BaseSelector):
+    """The place where an event loop waits, which is where its process is at rest.
+
+    Args:
+        channel: The line to the clock.
+        timeline: What is known of the time.
+        traffic: What the process has under way.
+    """
+
+    def __init__(self, channel: Channel, timeline: Timeline, traffic: LockstepTraffic) -> None:
+        self.jobs = 0
+        self.deliver: Callable[[Callback], object] = _drop
+        self.on_lost: Callable[[LockstepLostError], object] = _drop
+        self._channel = channel
+        self._timeline = timeline
+        self._traffic = traffic
+        self._wake_ups = 1
+        self._inner = selectors.DefaultSelector()
+        self._inner.register(channel, selectors.EVENT_READ, channel)
+
+    def register(self, fileobj: FileDescriptorLike, events: int, data: object = None) -> selectors.SelectorKey:
+        """Look at a descriptor."""
+        return self._inner.register(fileobj, events, data)
+
+    def unregister(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
+        """Look at a descriptor no more."""
+        return self._inner.unregister(fileobj)
+
+    def modify(self, fileobj: FileDescriptorLike, events: int, data: object = None) -> selectors.SelectorKey:
+        """Look at a descriptor for other events."""
+        return self._inner.modify(fileobj, events, data)
+
+    def get_map(self) -> Mapping[FileDescriptorLike, selectors.SelectorKey]:
+        """Return what is looked at."""
+        return self._inner.get_map()
+
+    def close(self) -> None:
+        """Look at nothing any more."""
+        self._inner.close()
+
+    def select(self, timeout: float | None = None) -> Events:
+        """Return what can be read or written, waiting in simulated time."""
+        if self._timeline.has_left:
+            return self._inner.select(timeout)
+        events, _ = self._look(0)
+        if events or (timeout is not None and timeout <= 0):
+            return events
+        try:
+            return self._rest(timeout)
+        except LockstepLostError as error:
+            self.leave()
+            self.on_lost(error)
+            return []
+
+    def leave(self) -> None:
+        """Go on without the clock."""
+        if not self._timeline.has_left:
+            self._inner.unregister(self._channel)
+            self._channel.leave()
+            self._timeline.leave()
+
+    def _look(self, timeout: float | None) -> tuple[Events, bool]:
+        """Wait in real time; returns the events, and whether there is something on the line to the clock."""
+        events = self._inner.select(timeout)
+        others = [event for event in events if event[0].data is not self._channel]
+        return others, len(others) < len(events)
+
+    def _rest(self, timeout: float | None) -> Events:
+        """Wait until the clock wakes this process or something happens."""
+        if self.jobs or self._traffic.calls:
+            # What runs in a thread does not go by the clock. A request seldom does, so its answer is worth waiting for.
+            events, is_called = self._look(None if self.jobs else _PATIENCE_SECONDS)
+            if is_called:
+                raise LockstepLostError(f"the simulated clock woke {self._channel.name}, which does not rest")
+            if events or self.jobs:
+                return events
+        self._channel.report(self._report(timeout))
+        events, is_called = self._look(None)
+        if not is_called:
+            moment = self._channel.work()
+            # The clock may have moved while we were about to speak: its word is then already on the line.
+            is_called = moment.wake_ups > self._wake_ups
+        self._move(self._channel.wake_up() if is_called else moment)
+        return events
+
+    def _report(self, timeout: float | None) -> Report:
+        """Say that there is nothing left to do before some time."""
+        now = self._timeline.now
+        due = [] if timeout is None else [now + max(_SMALLEST, _SMALLEST * math.ceil(timeout * 1e6 - 0.01))]
+        if (alarm := self._timeline.next_alarm()) is not None:
+            due.append(alarm)
+        if self._traffic.is_blocked:
+            due.append(now)
+        lines, ended = self._traffic.take_news()
+        return Report(self._wake_ups, min(due, default=None), self._traffic.calls, lines, ended)
+
+    def _move(self, moment: Moment) -> None:
+        """Take over the clock's time, and what is due by then."""
+        if moment.wake_ups > self._wake_ups:
+            self._traffic.pass_parked()
+        self._wake_ups = moment.wake_ups
+        for callback in self._timeline.show(moment.now):
+            self.deliver(callback)
+
+
+def _drop(_unheard: object) -> None:
+    """Let something go that nobody is there for."""
+
+
+class LockstepLoop(asyncio.SelectorEventLoop):
+    """An event loop that lives in simulated time.
+
+    Args:
+        selector: Where it waits.
+        timeline: Its time.
+    """
+
+    def __init__(self, selector: LockstepSelector, timeline: Timeline) -> None:
+        self._place = selector
+        self._timeline = timeline
+        super().__init__(selector)
+        selector.deliver = self.call_soon
+
+    def time(self) -> float:
+        """Return monotonic time."""
+        return self._timeline.seconds()
+
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        """Run something in a thread; the process does not rest meanwhile."""
+        running = super().run_in_executor(executor, func, *args)
+        self._place.jobs += 1
+        running.add_done_callback(self._job_ended)
+        return running
+
+    def _job_ended(self, _job: asyncio.Future[T]) -> None:
+        self._place.jobs -= 1
