@@ -20,7 +20,6 @@ from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
 from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
-from recommender.grouping import Groups
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.recommending import recommend
@@ -177,19 +176,21 @@ class Loop:
         for kill, outcome in zip(kills, self.model.take_ooms(kills, now), strict=True):
             told = log.info if outcome is OomOutcome.RECORDED else log.warning
             told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=outcome.value)
-        parts.metrics.aggregates.set(len(self.model.aggregates.rows))
+        parts.metrics.aggregates.set(self.model.aggregate_count)
 
     async def _update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""
         now = self.parts.driver.now()
-        tracked = [t for key, t in self.model.vpas.items() if key in self.problems]
-        groups = Groups.of(tracked)
+        groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
         recommendations = recommend(
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )
         changed: list[tuple[Vpa, VpaStatus]] = []
         self.parts.metrics.start_round()
-        for each, recommendation in zip(tracked, recommendations, strict=True):
+        for each, recommendation in zip(groups.vpas, recommendations, strict=True):
+            if each.key in unreadable:
+                # What is known of it is out of date, so its status is left as it is.
+                continue
             problem = self.problems[each.key]
             findings = Findings(recommendation, each.pod_count > 0, problem or None)
             status = status_after(each.vpa, findings, now)
@@ -200,7 +201,7 @@ class Loop:
             if recommendation.containers and not has_recommendation(each.vpa) and each.vpa.created:
                 self.parts.metrics.recommendation_latency.observe((now - each.vpa.created).total_seconds())
         written = await self.parts.statuses.write(changed)
-        log.info("round recommended", vpas=len(tracked), statuses_changed=len(changed), statuses_written=written)
+        log.info("round recommended", vpas=len(groups.vpas), statuses_changed=len(changed), statuses_written=written)
 
     def _count(self, tracked: TrackedVpa, findings: Findings) -> None:
         """Count a VPA in the gauge of objects."""
@@ -237,7 +238,7 @@ class Loop:
         existing = await self._with_controller(doubtful_vpas(self.model))
         removed = collect(self.model, existing, now)
         if removed:
-            log.info("aggregates removed", removed=removed, left=len(self.model.aggregates.rows))
+            log.info("aggregates removed", removed=removed, left=self.model.aggregate_count)
 
     async def _with_controller(self, vpas: Iterable[TrackedVpa]) -> set[NamespacedName]:
         """Return the VPAs whose target has a controller that exists (spec: recommender:3.4)."""
