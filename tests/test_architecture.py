@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from evenkeel.cli.document_flags import render_flags
 
 ROOT = Path(__file__).parent.parent
