@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -42,6 +43,38 @@ class WallClock:
         """Call back from the running event loop."""
         delay = max(0.0, (when - self.now()).total_seconds())
         return asyncio.get_running_loop().call_later(delay, callback)
+
+
+class SpeedClock:
+    """A clock that runs faster or slower than real time by a factor; its timers need a running event loop.
+
+    For clients that follow no clock but their own: what they do in a real minute then takes more or less of this one.
+
+    Args:
+        start: What it shows first.
+        speed: Its seconds in a second of real time.
+        real: Tells real time in seconds.
+
+    Raises:
+        ValueError: The speed is not above zero.
+    """
+
+    def __init__(self, start: datetime, speed: float, real: Callable[[], float] = time.monotonic) -> None:
+        if speed <= 0:
+            raise ValueError(f"speed {speed:g}: a clock must go forward; use a number above zero")
+        self._start = start
+        self._speed = speed
+        self._real = real
+        self._began = real()
+
+    def now(self) -> datetime:
+        """Return its time."""
+        return self._start + timedelta(seconds=(self._real() - self._began) * self._speed)
+
+    def call_at(self, when: datetime, callback: Callable[[], None]) -> Timer:
+        """Call back from the running event loop."""
+        delay = max(0.0, (when - self.now()).total_seconds())
+        return asyncio.get_running_loop().call_later(delay / self._speed, callback)
 
 
 class _ManualTimer:
@@ -96,6 +129,12 @@ class ManualClock:
         """Move forward and return the new moment."""
         self.set(self._now + by)
         return self._now
+
+    def step(self) -> None:
+        """Move to the earliest pending call and let that one happen; others of the same moment stay pending."""
+        when = self.next_timer()
+        if when is not None and (due := self._next_due(when)) is not None:
+            due.callback()
 
     def next_timer(self) -> datetime | None:
         """Return the moment of the earliest call that is pending, None when there is none."""

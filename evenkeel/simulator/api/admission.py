@@ -16,6 +16,7 @@ import jsonpatch
 import jsonpointer
 import msgspec
 
+from evenkeel.simulator.activity import Activity
 from evenkeel.simulator.api.builtin import ENDPOINTS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS
 from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import (
@@ -81,10 +82,12 @@ class Webhooks:
     Args:
         objects: Where the configurations, namespaces and endpoints are stored.
         clock: By which their time-outs run: real time, as they do real work.
+        activity: Holds the server's clock while one is asked.
     """
 
     objects: ObjectStore
     clock: Clock = field(default_factory=WallClock)
+    activity: Activity = field(default_factory=Activity)
     _session: aiohttp.ClientSession | None = None
 
     async def mutate(self, review: Review) -> JsonObject | None:
@@ -147,7 +150,8 @@ class Webhooks:
         """Return a webhook's response, None when it failed and may."""
         name, uid = text(webhook, "name"), self.objects.new_uid()
         try:
-            response = _answer_to(uid, await self._call(webhook, _request(review, uid)))
+            with self.activity.busy():
+                response = _answer_to(uid, await self._call(webhook, _request(review, uid)))
         except WebhookFailedError as error:
             if text(webhook, "failurePolicy") == "Ignore":
                 review.call.warnings.append(f'webhook "{name}" failed and was passed over: {error}')

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -12,6 +14,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.builtin import METRICS
 from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of, verb_of
 from evenkeel.simulator.api.codec import check_accept
@@ -34,7 +37,6 @@ from evenkeel.simulator.api.status import StatusError, method_not_allowed, no_su
 from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.subresources import bind, issue_token, scale_of, write_scale
 from evenkeel.simulator.api.watches import expired_event
-from evenkeel.simulator.clock import wait_until
 from evenkeel.simulator.faults import CloseWatches, Delay, DropConnection, EndWatch, ExpireHistory, Fault, Refuse
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
@@ -53,6 +55,7 @@ class _Exchange:
 
     request: Request
     verb: str
+    client_left: Callable[[], Awaitable[None]]
     target: Target | None = None
     user: User = field(default_factory=lambda: User(""))
     struck: list[Fault] = field(default_factory=list)
@@ -89,9 +92,10 @@ class Dispatcher:
         body = await http.body()
         headers = {key.lower(): value for key, value in http.headers.items()}
         request = Request(http.method, http.scope["path"], dict(http.query_params), headers, body)
-        exchange = _Exchange(request, http.method.lower())
+        exchange = _Exchange(request, http.method.lower(), partial(_disconnected, http))
         try:
-            response = await self._answer(exchange)
+            with self._server.activity.busy():
+                response = await self._answer(exchange)
             status = response.status_code
         except StatusError as error:
             response, status = refusal(error), error.code
@@ -126,7 +130,7 @@ class Dispatcher:
                     error.retry_after(refuse.retry_after_seconds)
                 raise error
             case Delay(by):
-                await self._pause(wait_until(self._server.clock, self._server.clock.now() + by))
+                await self._pause(by, exchange)
             case DropConnection(after_carrying_out=False):
                 raise ConnectionCutError
             case CloseWatches(path):
@@ -136,17 +140,20 @@ class Dispatcher:
             case _:
                 return
 
-    async def _pause(self, waiting: Awaitable[None]) -> None:
-        """Wait, but not beyond the end of the server."""
-        tasks = {asyncio.ensure_future(waiting), asyncio.ensure_future(self.stopping.wait())}
+    async def _pause(self, by: timedelta, exchange: _Exchange) -> None:
+        """Wait, but not beyond the end of the server, nor for a client that has gone away."""
+        clock = self._server.clock
+        owner = exchange.request.headers.get(CALL_HEADER.lower(), "").partition("/")[0]
+        waiting = asyncio.ensure_future(self._server.activity.wait_until(clock, clock.now() + by, owner))
+        ends = {asyncio.ensure_future(self.stopping.wait()), asyncio.ensure_future(exchange.client_left())}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                raise ConnectionCutError
         finally:
-            for task in tasks:
+            for task in (waiting, *ends):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        if self.stopping.is_set():
-            raise ConnectionCutError
+            await asyncio.gather(waiting, *ends, return_exceptions=True)
 
     async def _carry_out(self, exchange: _Exchange) -> Response:
         """Let the part act that is responsible."""
@@ -259,6 +266,12 @@ class Dispatcher:
 def _object_response(call: Call, stored: Stored, code: int = HTTPStatus.OK) -> Response:
     """Return one object, with the warnings that came up on the way."""
     return json_response(shown_raw(call.target.kind, stored), code, call.warnings)
+
+
+async def _disconnected(http: HttpRequest) -> None:
+    """Wait until the client of a request goes away."""
+    while (await http.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _only(event: bytes) -> AsyncGenerator[bytes, None]:

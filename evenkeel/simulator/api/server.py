@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from evenkeel.simulator.activity import Activity
 from evenkeel.simulator.api.access import Access
 from evenkeel.simulator.api.admission import Webhooks
 from evenkeel.simulator.api.builtin import (
@@ -110,6 +111,7 @@ class ApiServer:
         rbac: bool = False,
     ) -> None:
         self.clock = clock or ManualClock()
+        self.activity = Activity()
         self.registry = KindRegistry(builtin_kinds())
         self.store = ObjectStore(
             self.registry,
@@ -124,7 +126,7 @@ class ApiServer:
         self.usage = StaticMetrics()
         self.metrics: MetricsSource = self.usage
         self.settings = Settings()
-        webhooks = Webhooks(self.store)
+        webhooks = Webhooks(self.store, activity=self.activity)
         deleter = Deleter(self.store, webhooks, strategy_of)
         watches = Watches(self.store, seed)
         writer = Writer(self.store, webhooks, strategy_of, Policies(self.store))

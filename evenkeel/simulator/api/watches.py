@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import JsonObject, encode
 from evenkeel.simulator.api.kinds import Kind
@@ -18,7 +19,7 @@ from evenkeel.simulator.api.objects import ObjectStore, shown_raw
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import Cause, CauseType, expired, invalid
 from evenkeel.simulator.api.store import Change, ChangeType, HistoryGoneError, Stored
-from evenkeel.simulator.clock import Timer
+from evenkeel.simulator.clock import EPOCH, Timer
 
 BOOKMARK_PERIOD = timedelta(minutes=1)
 SHORTEST_WATCH, LONGEST_WATCH = timedelta(minutes=30), timedelta(hours=1)
@@ -34,9 +35,17 @@ class Wakeup:
         self._event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._is_called = False
+        self._is_waiting = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the stream waits and has not been woken."""
+        return self._is_waiting and not self._is_called
 
     def set(self) -> None:
         """Wake the stream."""
+        self._is_called = True
         if threading.get_ident() == self._thread:
             self._event.set()
         elif not self._loop.is_closed():
@@ -44,11 +53,16 @@ class Wakeup:
 
     def clear(self) -> None:
         """Forget earlier wake-ups."""
+        self._is_called = False
         self._event.clear()
 
     async def wait(self) -> None:
         """Wait for the next wake-up."""
-        await self._event.wait()
+        self._is_waiting = True
+        try:
+            await self._event.wait()
+        finally:
+            self._is_waiting = False
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +74,8 @@ class OpenWatch:
         kind: What is watched.
         wakeup: Wakes its stream.
         cursor: Revision up to which the client knows everything.
+        mark: How a client that lives by our clock calls it.
+        sent: Lines handed to the connection so far.
     """
 
     path: str
@@ -74,6 +90,9 @@ class OpenWatch:
     deadline: datetime = _NEVER
     events_left: int | None = None
     closed_at: int | None = None
+    mark: str = ""
+    sent: int = 0
+    is_bookmark_due: bool = False
 
     def close(self, revision: int) -> None:
         """End it in good order after the changes up to a revision."""
@@ -88,13 +107,19 @@ class Watches:
     Args:
         objects: What is watched.
         seed: Makes the length of watches without timeoutSeconds repeatable.
+        observers: Called when a watch opens, closes, or has said all there is to say.
+        bookmark_period: Time between two bookmarks, which all watches get at once.
+        least_lifetime: Watches last at least so long, whatever they ask for; for long runs.
     """
 
     objects: ObjectStore
     seed: int = 0
     open: list[OpenWatch] = field(default_factory=list)
     observers: list[Callable[[], None]] = field(default_factory=list)
+    bookmark_period: timedelta = BOOKMARK_PERIOD
+    least_lifetime: timedelta = timedelta(0)
     _random: random.Random = field(init=False)
+    _bookmarks: Timer | None = None
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)  # noqa: S311 - spreads watches over time, no secret
@@ -120,8 +145,10 @@ class Watches:
         passes = predicate(call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), target.kind.plural)
         watch = OpenWatch(call.request.path, target.kind, Wakeup(), 0, target.namespace, passes)
         watch.bookmarks = call.flag("allowWatchBookmarks")
+        watch.mark = call.request.headers.get(CALL_HEADER.lower(), "")
         seconds = call.integer("timeoutSeconds")
-        watch.deadline = self.objects.now() + (timedelta(seconds=seconds) if seconds else self._some_while())
+        lifetime = max(timedelta(seconds=seconds), self.least_lifetime) if seconds else self._some_while()
+        watch.deadline = self.objects.now() + lifetime
         with self.objects.versions.lock:
             self._start(call, watch)
         return watch
@@ -131,15 +158,12 @@ class Watches:
         self.open.append(watch)
         stop = self.objects.versions.observe(watch.kind.resource, lambda _: watch.wakeup.set())
         end = self.objects.clock.call_at(watch.deadline, watch.wakeup.set)
+        self._plan_bookmarks()
         self._tell()
         try:
-            for start in range(0, len(watch.initial), _BATCH):
-                yield b"".join(_event(watch.kind, ChangeType.ADDED, s) for s in watch.initial[start : start + _BATCH])
-            if watch.marks_initial_end:
-                yield _bookmark(watch, {INITIAL_EVENTS_END: "true"})
-            watch.initial = []
-            async with aclosing(self._follow(watch)) as news:
-                async for chunk in news:
+            async with aclosing(self._chunks(watch)) as chunks:
+                async for chunk in chunks:
+                    watch.sent += chunk.count(b"\n")
                     yield chunk
         finally:
             end.cancel()
@@ -147,34 +171,50 @@ class Watches:
             self.open.remove(watch)
             self._tell()
 
-    async def _follow(self, watch: OpenWatch) -> AsyncGenerator[bytes, None]:
-        """Yield what happens after the initial events."""
-        clock = self.objects.clock
-        next_bookmark, timer = clock.now() + BOOKMARK_PERIOD, None
-        try:
-            while True:
-                watch.wakeup.clear()
-                try:
-                    chunk = self._news(watch)
-                except HistoryGoneError:
-                    yield expired_event()
-                    return
-                if chunk:
-                    yield chunk
-                if watch.closed_at is not None or watch.events_left == 0:
-                    return
-                now = clock.now()
-                if watch.bookmarks and now >= min(next_bookmark, watch.deadline):
-                    next_bookmark = now + BOOKMARK_PERIOD
-                    timer = None
-                    yield _bookmark(watch, None)
-                if now >= watch.deadline:
-                    return
-                if watch.bookmarks and timer is None:
-                    timer = clock.call_at(next_bookmark, watch.wakeup.set)
-                await watch.wakeup.wait()
-        finally:
-            _cancel(timer)
+    async def _chunks(self, watch: OpenWatch) -> AsyncGenerator[bytes, None]:
+        """Yield the initial events and then what happens."""
+        for start in range(0, len(watch.initial), _BATCH):
+            yield b"".join(_event(watch.kind, ChangeType.ADDED, s) for s in watch.initial[start : start + _BATCH])
+        if watch.marks_initial_end:
+            yield _bookmark(watch, {INITIAL_EVENTS_END: "true"})
+        watch.initial = []
+        while True:
+            watch.wakeup.clear()
+            try:
+                chunk = self._news(watch)
+            except HistoryGoneError:
+                yield expired_event()
+                return
+            if chunk:
+                yield chunk
+            if watch.closed_at is not None or watch.events_left == 0:
+                return
+            is_over = self.objects.clock.now() >= watch.deadline
+            if watch.bookmarks and (watch.is_bookmark_due or is_over):
+                watch.is_bookmark_due = False
+                yield _bookmark(watch, None)
+            if is_over:
+                return
+            self._tell()
+            await watch.wakeup.wait()
+
+    def _plan_bookmarks(self) -> None:
+        """Have bookmarks sent at the next multiple of their period, unless that is planned or nobody wants any."""
+        with self.objects.versions.lock:
+            if self._bookmarks is None and any(watch.bookmarks for watch in self.open):
+                now, period = self.objects.clock.now(), self.bookmark_period
+                self._bookmarks = self.objects.clock.call_at(
+                    now - (now - EPOCH) % period + period, self._send_bookmarks
+                )
+
+    def _send_bookmarks(self) -> None:
+        """Send every watch a bookmark that wants any: all at once, so that their clients wake once."""
+        self._bookmarks = None
+        for watch in list(self.open):
+            if watch.bookmarks:
+                watch.is_bookmark_due = True
+                watch.wakeup.set()
+        self._plan_bookmarks()
 
     def _news(self, watch: OpenWatch) -> bytes:
         """Return the events since the watch's cursor, and move that."""
@@ -218,12 +258,6 @@ class Watches:
         """Tell whoever waits for watches to open or close."""
         for observer in list(self.observers):
             observer()
-
-
-def _cancel(timer: Timer | None) -> None:
-    """Call a timer off, if there is one."""
-    if timer is not None:
-        timer.cancel()
 
 
 def _events(watch: OpenWatch, changes: Iterable[Change]) -> Iterator[bytes]:
