@@ -16,6 +16,7 @@ from evenkeel.simulator.api.status import StatusError, bad_request, unsupported_
 
 JSON = "application/json"
 YAML = "application/yaml"
+APPLY_PATCH = "application/apply-patch+yaml"
 _READABLE = (JSON, YAML, PROTOBUF)
 _ANSWERABLE = ("application/json", "application/*", "*/*")
 
@@ -74,12 +75,30 @@ def read_patch(content_type: str, raw: bytes, *, custom: bool) -> tuple[PatchTyp
     offered = [patch for patch in PatchType if not (custom and patch is PatchType.STRATEGIC)]
     found = next((patch for patch in offered if patch.value == media_type(content_type)), None)
     if found is None:
-        raise unsupported_media_type(content_type, tuple(patch.value for patch in offered))
+        raise unsupported_media_type(content_type, (*(patch.value for patch in offered), APPLY_PATCH))
     value = _read_json(raw)
     if not isinstance(value, list if found is PatchType.JSON else dict):
         shape = "list of operations" if found is PatchType.JSON else "object"
         raise bad_request(f"a patch of type {found.value} must be one {shape}")
     return found, value
+
+
+def is_apply(content_type: str) -> bool:
+    """Say whether a body is the configuration of a server-side apply."""
+    return media_type(content_type) == APPLY_PATCH
+
+
+def read_apply(raw: bytes) -> JsonObject:
+    """Read the configuration of a server-side apply, in YAML or JSON.
+
+    Raises:
+        StatusError: It cannot be read, or does not say what it is (400).
+    """
+    value = as_object(_read_json(raw) if raw.lstrip().startswith(b"{") else _read_yaml(raw))
+    for field in ("apiVersion", "kind"):
+        if not value.get(field):
+            raise bad_request(f"an applied configuration must name its {field}")
+    return value
 
 
 def check_accept(accept: str) -> None:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.builtin import METRICS
 from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of, verb_of
-from evenkeel.simulator.api.codec import check_accept
+from evenkeel.simulator.api.codec import check_accept, is_apply
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.discovery import discovery_document
 from evenkeel.simulator.api.metrics import answer_metrics
@@ -228,6 +228,9 @@ class Dispatcher:
             raise method_not_allowed()
         if part == "scale":
             return json_response(scale_of(call, await write_scale(writer, call)))
+        if call.verb == "patch" and is_apply(call.request.content_type):
+            stored, is_new = await self._server.parts.applier.apply(call)
+            return _object_response(call, stored, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
         stored = await (writer.patch(call) if call.verb == "patch" else writer.update(call))
         return _object_response(call, stored)
 

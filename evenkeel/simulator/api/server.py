@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenkeel.simulator.activity import Activity
 from evenkeel.simulator.api.access import Access
 from evenkeel.simulator.api.admission import Webhooks
+from evenkeel.simulator.api.applying import Applier
 from evenkeel.simulator.api.builtin import (
     DEFINITIONS,
     LIMIT_RANGES,
@@ -72,6 +73,7 @@ class Parts:
     """The parts that carry requests out."""
 
     writer: Writer
+    applier: Applier
     deleter: Deleter
     evictions: Evictions
     watches: Watches
@@ -130,7 +132,8 @@ class ApiServer:
         deleter = Deleter(self.store, webhooks, strategy_of)
         watches = Watches(self.store, seed)
         writer = Writer(self.store, webhooks, strategy_of, Policies(self.store))
-        self.parts = Parts(writer, deleter, Evictions(self.store, deleter), watches, webhooks)
+        applier = Applier(writer, lambda call: self.access.check(self.store, call))
+        self.parts = Parts(writer, applier, deleter, Evictions(self.store, deleter), watches, webhooks)
         Definitions(self.store).start()
         self.create_namespaces(*FIRST_NAMESPACES)
 

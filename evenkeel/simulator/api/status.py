@@ -20,6 +20,7 @@ class CauseType(StrEnum):
     FORBIDDEN = "FieldValueForbidden"
     DISRUPTION_BUDGET = "DisruptionBudget"
     NAMESPACE_TERMINATING = "NamespaceTerminating"
+    FIELD_MANAGER_CONFLICT = "FieldManagerConflict"
     REVISION_TOO_LARGE = "ResourceVersionTooLarge"
 
 

@@ -17,7 +17,9 @@ from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of,
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.merging import merge_patch, strategic_merge
 from evenkeel.simulator.api.objects import ObjectStore, stored_form
+from evenkeel.simulator.api.ownership import UPDATE, Entries, Manager, Write, settled, update_entries
 from evenkeel.simulator.api.policies import Policies
+from evenkeel.simulator.api.reading import read_typed
 from evenkeel.simulator.api.status import (
     Cause,
     CauseType,
@@ -33,6 +35,7 @@ from evenkeel.simulator.api.status import (
 )
 from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.strategies import Strategy
+from evenkeel.simulator.clock import rfc3339
 
 PATCH_ATTEMPTS = 5
 """How often a patch without a resourceVersion is repeated against a newer state."""
@@ -47,6 +50,7 @@ _SERVER_OWNED = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+_LONGEST_MANAGER = 128
 _BAD_PATCH = "the JSON patch does not fit the object"
 
 Modify = Callable[[JsonObject], JsonObject]
@@ -75,7 +79,15 @@ class Writer:
         Raises:
             StatusError: The object, a webhook or the state of the store forbids it.
         """
-        kind, body = call.target.kind, stored_form(call.target.kind, fit_to_path(call.target, call.object()))
+        return await self.insert(call, call.object(), None)
+
+    async def insert(self, call: Call, obj: JsonObject, entries: Entries | None) -> Stored:
+        """Store a new object, whose managedFields may be decided already.
+
+        Raises:
+            StatusError: The object, a webhook or the state of the store forbids it.
+        """
+        kind, body = call.target.kind, stored_form(call.target.kind, fit_to_path(call.target, obj))
         metadata = ensure(body, "metadata")
         if metadata.get("resourceVersion"):
             raise bad_request("a new object cannot have a resourceVersion; leave metadata.resourceVersion out")
@@ -84,6 +96,7 @@ class Writer:
         strategy = self.strategies(kind)
         self._set_defaults(call, strategy, body)
         self._check_namespace(call)
+        owned = update_entries(kind, None, body, self._write_of(call)) if entries is None else entries
         body = await self._mutated(call, Operation.CREATE, body, None)
         metadata = ensure(body, "metadata")
         if kind.generation:
@@ -92,6 +105,7 @@ class Writer:
             metadata["name"] = self.objects.generated_name(text(metadata, "generateName"))
         self.objects.identify(kind, body)
         strategy.prepare_create(body)
+        _set_entries(body, owned, None)
         causes = _name_causes(kind, metadata) + strategy.validate_create(body)
         if causes:
             raise invalid(kind.kind_subject(text(metadata, "name")), causes)
@@ -146,19 +160,31 @@ class Writer:
             wanted = change(self.objects.shown(call.target.kind, current))
             refuse_stale(call, wanted, current)
             try:
-                return await self._write(call, wanted, current)
+                return await self.write(call, wanted, current, None)
             except StatusError as error:
-                if not attempts or error.reason != "Conflict" or not self._is_outdated(call, current):
+                if not attempts or error.reason != "Conflict" or not self.is_outdated(call, current):
                     raise
 
-    async def _write(self, call: Call, wanted: JsonObject, current: Stored) -> Stored:
-        """Take one changed object through defaults, webhooks and validation into the store."""
+    async def write(self, call: Call, wanted: JsonObject, current: Stored, entries: Entries | None) -> Stored:
+        """Take one changed object through defaults, webhooks and validation into the store.
+
+        Args:
+            call: The call.
+            wanted: The object as the client wants it.
+            current: The state it was made from.
+            entries: Its managedFields if they are decided already.
+
+        Raises:
+            StatusError: The object, a webhook or the state of the store forbids it.
+        """
         kind, subresource = call.target.kind, call.target.subresource
         strategy, body = self.strategies(kind), stored_form(kind, fit_to_path(call.target, wanted))
         self._set_defaults(call, strategy, body)
+        owned = update_entries(kind, current.body, body, self._write_of(call)) if entries is None else entries
         body = await self._mutated(call, Operation.UPDATE, body, current)
         strategy.prepare_update(body, current.body, subresource)
         keep_metadata(body, current.body, whole=subresource == "status")
+        _set_entries(body, owned, current.body)
         causes = strategy.validate_update(body, current.body, subresource)
         if causes:
             raise invalid(kind.kind_subject(call.target.name), causes)
@@ -173,9 +199,14 @@ class Writer:
             self.objects.versions.remove(kind.resource, stored.key, expected=stored)
         return stored
 
+    def _write_of(self, call: Call) -> Write:
+        """Return who writes a plain write, and when."""
+        manager = Manager(manager_name(call), UPDATE, call.target.kind.api_version, call.target.subresource)
+        return Write(manager, rfc3339(self.objects.now()))
+
     def _set_defaults(self, call: Call, strategy: Strategy, body: JsonObject) -> None:
         """Prune and default a body; tell the client of unknown fields as it asked."""
-        dropped = strategy.set_defaults(body)
+        dropped = read_typed(call.target.kind, body) + strategy.set_defaults(body)
         if not dropped:
             return
         listed = ", ".join(f'unknown field "{path}"' for path in dropped)
@@ -220,9 +251,24 @@ class Writer:
         old = self.objects.shown(kind, current) if current else None
         return Review(call, operation, shown, old)
 
-    def _is_outdated(self, call: Call, current: Stored) -> bool:
+    def is_outdated(self, call: Call, current: Stored) -> bool:
         """Say whether an object has been written since it was read."""
         return self.objects.versions.read(call.target.kind.resource, call.target.key) is not current
+
+
+def manager_name(call: Call) -> str:
+    """Return the field manager of a plain write: the one it names, or the program that sends it."""
+    program = call.request.headers.get("user-agent", "").partition("/")[0]
+    return call.query.get("fieldManager", "") or program[:_LONGEST_MANAGER]
+
+
+def _set_entries(body: JsonObject, entries: Entries, current: JsonObject | None) -> None:
+    """Put managedFields on a body, in place."""
+    managed = settled(entries, body, current)
+    if managed:
+        ensure(body, "metadata")["managedFields"] = managed
+    else:
+        ensure(body, "metadata").pop("managedFields", None)
 
 
 def fit_to_path(target: Target, obj: JsonObject) -> JsonObject:

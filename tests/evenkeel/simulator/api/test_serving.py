@@ -145,7 +145,7 @@ def test_kubectl_gets_creates_patches_and_deletes(tmp_path: Path) -> None:
             "configmap/c created",
             "widget.example.dev/w created",
         ]
-        shown = json.loads(kubectl(config, "get", "pod", "a", "-o", "json").stdout)
+        shown = json.loads(kubectl(config, "get", "pod", "a", "-o", "json", "--show-managed-fields").stdout)
         assert child(shown, "metadata") == child(server.store.read("v1", "Pod", "a", "default"), "metadata")
         assert kubectl(config, "get", "wg", "-o", "name").stdout == "widget.example.dev/w\n"
         resize = '{"spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "150m"}}}]}}'

@@ -202,7 +202,7 @@ async def test_an_object_without_status_subresource_is_written_whole() -> None:
         (MERGE_PATCH, {"metadata": {"resourceVersion": "1"}}, 409),
         (MERGE_PATCH, {"metadata": {"uid": "other"}}, 409),
         ("application/json", {"data": {}}, 415),
-        (APPLY, {"data": {}}, 415),
+        (APPLY, {"data": {}}, 422),
         (PROTOBUF, {"data": {}}, 415),
     ],
 )
