@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from admission.shell.certificates import CertificateInUse, OwnCertificates, choo
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
 from admission.shell.registration import Registration
-from admission.shell.self_test import OwnAddress
+from admission.shell.self_test import OwnAddress, handshake_problem
 from admission.shell.server import Cluster, Endpoint, serve_webhook
 from admission.shell.status_lease import StatusLease, WebhookProof
 from admission.shell.tls import ServingContext, tls_rules
@@ -35,6 +34,7 @@ from autoscaling.kube.client import KubeClient
 from autoscaling.kube.election import ElectionSettings
 from autoscaling.kube.lease import LeaderElection, own_identity
 from autoscaling.kube.liveness import HeartBeat, HeartBeatSettings
+from autoscaling.kube.pacing import Pacing
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from autoscaling.runtime.bind_address import BindAddress
 from autoscaling.runtime.feature_gates import Gate
@@ -54,6 +54,9 @@ from autoscaling.runtime.telemetry import bind, bound_port
 
 _CACHES, _CERTIFICATE, _STOPPING = "caches", "certificate", "the end"
 _TARGETS_PERIOD = timedelta(minutes=10)
+_CERTIFICATE_LEASE_SECONDS = (60.0, 40.0, 10.0)
+"""Duration, renew deadline and retry period: nothing that its holder does is urgent, so it is written seldom."""
+
 _DRAIN_SECONDS = 2.0
 """How long a process that is told to end goes on serving, so that callers learn of it before its port is closed."""
 
@@ -94,12 +97,18 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     proof = WebhookProof(
         lambda: caches.is_synced and in_use.is_there,
         registration,
-        OwnAddress(port, server_name(config)),
+        partial(handshake, client, OwnAddress(port, server_name(config))),
         lambda: in_use.authorities,
     )
     lease = StatusLease(HeartBeat(client, heart_beat(config), client.pacing), proof, telemetry.measures)
     process.every("status lease", config.status_lease_update_interval, lease.round)
     process.every("targets", _TARGETS_PERIOD, partial(keep_targets_known, caches))
+
+
+async def handshake(client: KubeClient, address: OwnAddress, authorities: bytes) -> str:
+    """Call the own webhook, and return what went wrong."""
+    async with client.traffic.exchange():
+        return await handshake_problem(address, client.pacing.now, authorities)
 
 
 def refuse_what_is_missing(config: AdmissionConfig) -> None:
@@ -158,16 +167,16 @@ def open_webhook(
         float(config.webhook_timeout_seconds),
     )
     process.run_in_background("webhook", serve_webhook(endpoint, context.listening, listener))
-    process.on_stop("callers move on", partial(drain, telemetry.vitals))
+    process.on_stop("callers move on", partial(drain, telemetry.vitals, process.pacing))
     return port
 
 
-async def drain(vitals: Vitals) -> None:
+async def drain(vitals: Vitals, pacing: Pacing) -> None:
     """Count as not ready, and where anybody could have called, go on serving for a moment."""
     was_ready = vitals.readiness().status is HTTPStatus.OK
     vitals.wait_for(_STOPPING)
     if was_ready:
-        await asyncio.sleep(_DRAIN_SECONDS)
+        await pacing.sleep(_DRAIN_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,10 @@ async def look_after_certificates(
 
 def candidate(client: KubeClient, config: AdmissionConfig) -> LeaderElection:
     """Return this process as a candidate for the upkeep of certificates and registration."""
-    settings = ElectionSettings(config.service_namespace, config.names.certificate_lease, own_identity(client.pacing))
+    identity = own_identity(client.pacing)
+    settings = ElectionSettings(
+        config.service_namespace, config.names.certificate_lease, identity, *_CERTIFICATE_LEASE_SECONDS
+    )
     return LeaderElection(
         client, settings, client.pacing, lambda error: log.warning("lease call failed", error=str(error))
     )

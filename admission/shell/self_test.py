@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+
+from autoscaling.runtime.dated_trust import trust_as_of
 
 _LOOPBACK = "127.0.0.1"
 _SECONDS = 5.0
@@ -20,18 +24,19 @@ class OwnAddress:
     host: str = _LOOPBACK
 
 
-async def handshake_problem(address: OwnAddress, authorities: bytes) -> str:
+async def handshake_problem(address: OwnAddress, now: Callable[[], datetime], authorities: bytes) -> str:
     """Try a handshake that trusts only these authorities.
 
     Args:
         address: Whom to call.
+        now: The clock by which certificates of these authorities are valid or not.
         authorities: PEM text; empty trusts the machine's own authorities, as an API server then does.
 
     Returns:
         What went wrong, empty where nothing did.
     """
     try:
-        context = ssl.create_default_context(cadata=authorities.decode() or None)
+        context = trust_as_of(now, authorities.decode()) if authorities else ssl.create_default_context()
         async with asyncio.timeout(_SECONDS):
             _, writer = await asyncio.open_connection(
                 address.host, address.port, ssl=context, server_hostname=address.server_name

@@ -8,12 +8,14 @@ import structlog
 
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.registration import Registration
-from admission.shell.self_test import OwnAddress, handshake_problem
 from autoscaling.errors import ApiError
 from autoscaling.kube.liveness import HeartBeat
 
 Proof = Callable[[], Awaitable[str]]
 """Returns why pods would not be patched now, empty where they would."""
+
+Handshake = Callable[[bytes], Awaitable[str]]
+"""Tries a handshake that trusts some authorities; returns what went wrong, empty where nothing did."""
 
 log = structlog.get_logger()
 
@@ -57,7 +59,7 @@ class WebhookProof:
     Args:
         is_ready: Whether caches and certificate are there.
         registration: What callers go by; None where this process does not register.
-        address: Where the webhook listens.
+        handshake: Calls the webhook, wherever it listens.
         authorities: PEM text of the authorities that callers trust where nobody can read what they go by.
     """
 
@@ -65,12 +67,12 @@ class WebhookProof:
         self,
         is_ready: Callable[[], bool],
         registration: Registration | None,
-        address: OwnAddress,
+        handshake: Handshake,
         authorities: Callable[[], bytes],
     ) -> None:
         self._is_ready = is_ready
         self._registration = registration
-        self._address = address
+        self._handshake = handshake
         self._authorities = authorities
 
     async def __call__(self) -> str:
@@ -86,4 +88,4 @@ class WebhookProof:
             if not registered.reaches_us:
                 return "the webhook is not registered, or as somebody else's"
             trusted = registered.authorities
-        return await handshake_problem(self._address, trusted)
+        return await self._handshake(trusted)

@@ -124,12 +124,13 @@ class LockstepSelector(selectors.BaseSelector):
         return Report(self._wake_ups, min(due, default=None), self._traffic.calls, lines, ended)
 
     def _move(self, moment: Moment) -> None:
-        """Take over the clock's time, and what is due by then."""
+        """Take over the clock's time and, if it is this process's turn, do what is due by then."""
+        self._timeline.show(moment.now)
         if moment.wake_ups > self._wake_ups:
+            self._wake_ups = moment.wake_ups
             self._traffic.pass_parked()
-        self._wake_ups = moment.wake_ups
-        for callback in self._timeline.show(moment.now):
-            self.deliver(callback)
+            for callback in self._timeline.take_due():
+                self.deliver(callback)
 
 
 def _drop(_unheard: object) -> None:

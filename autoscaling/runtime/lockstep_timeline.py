@@ -70,11 +70,14 @@ class Timeline:
             heapq.heappop(self._alarms)
         return self._alarms[0].when if self._alarms else None
 
-    def show(self, now: datetime) -> list[Callback]:
-        """Move to a time and return what is due by then, in order."""
+    def show(self, now: datetime) -> None:
+        """Move to a time."""
         self._now = now
+
+    def take_due(self) -> list[Callback]:
+        """Return what is due by now, in order."""
         due = []
-        while (when := self.next_alarm()) is not None and when <= now:
+        while (when := self.next_alarm()) is not None and when <= self._now:
             due.append(heapq.heappop(self._alarms).callback)
         return due
 

@@ -16,6 +16,7 @@ import jsonpatch
 import jsonpointer
 import msgspec
 
+from autoscaling.runtime.dated_trust import trust_as_of
 from evenkeel.simulator.activity import Activity
 from evenkeel.simulator.api.builtin import ENDPOINTS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS
 from evenkeel.simulator.api.calls import Call
@@ -81,7 +82,7 @@ class Webhooks:
 
     Args:
         objects: Where the configurations, namespaces and endpoints are stored.
-        clock: By which their time-outs run: real time, as they do real work.
+        clock: By which their time-outs run and their certificates are valid: real time, as they do real work.
         activity: Holds the server's clock while one is asked.
     """
 
@@ -187,7 +188,7 @@ class Webhooks:
                 data=body,
                 params={"timeout": f"{seconds}s"},
                 headers={"Content-Type": "application/json", "Accept": "application/json"},
-                ssl=_trust(text(config, "caBundle")),
+                ssl=_trust(text(config, "caBundle"), self.clock),
                 server_hostname=endpoint.server_name,
             ) as answer:
                 raw = await answer.read()
@@ -220,13 +221,13 @@ class Webhooks:
         return self._session
 
 
-def _trust(ca_bundle: str) -> ssl.SSLContext:
+def _trust(ca_bundle: str, clock: Clock) -> ssl.SSLContext:
     """Return a TLS context that trusts a webhook's CA bundle, or the machine's authorities when there is none."""
     if not ca_bundle:
         return ssl.create_default_context()
     try:
-        return ssl.create_default_context(cadata=base64.b64decode(ca_bundle).decode())
-    except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+        return trust_as_of(clock.now, base64.b64decode(ca_bundle).decode())
+    except (ValueError, ssl.SSLError) as error:
         raise WebhookFailedError(f"its caBundle holds no certificate: {error}") from None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -13,7 +15,7 @@ from structlog.testing import capture_logs
 from admission.shell.issuing import CertificateSet
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.registration import Registration
-from admission.shell.self_test import OwnAddress
+from admission.shell.self_test import OwnAddress, handshake_problem
 from admission.shell.status_lease import StatusLease, WebhookProof
 from admission.vpa_matching import ClusterView
 from admission.webhook_configuration import NamespaceScope, RegistrationSettings, ServiceTarget
@@ -136,7 +138,11 @@ def registration(client: KubeClient, measures: AdmissionMeasures) -> Registratio
 def proof_of(
     port: int, registration: Registration | None, *, ready: bool = True, authorities: bytes = b""
 ) -> WebhookProof:
-    return WebhookProof(lambda: ready, registration, OwnAddress(port, HOST), lambda: authorities)
+    def real_time() -> datetime:
+        return datetime.now(UTC)
+
+    handshake = partial(handshake_problem, OwnAddress(port, HOST), real_time)
+    return WebhookProof(lambda: ready, registration, handshake, lambda: authorities)
 
 
 async def test_what_is_registered_and_believed_is_proven(
