@@ -1,0 +1,180 @@
+"""Where a scenario is played: a simulated cluster, Evenkeel installed on it, its processes at work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from autoscaling.behaviour import Profile
+from autoscaling.errors import EvenkeelError
+from autoscaling.runtime.api_group import ApiGroup, cluster_names
+from evenkeel.simulator.api.fields import rows, text
+from evenkeel.simulator.api.serving import Endpoint, serve
+from evenkeel.simulator.clock import SpeedClock
+from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
+from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepSettings
+from evenkeel.simulator.lockstep.serving import serve_lockstep
+from evenkeel.simulator.manifests import Manifests, read_manifests
+from evenkeel.simulator.processes.installation import Installation, Launching, LogListener
+from evenkeel.simulator.scenarios.document import Scenario, Time
+from evenkeel.simulator.scenarios.steps import Program
+
+NAMES = cluster_names(ApiGroup.EVENKEEL)
+_READY_WITHIN = timedelta(minutes=2)
+_STEP = timedelta(seconds=1)
+_ROUND_START_SECONDS = 30
+
+
+class StageError(EvenkeelError):
+    """The cluster or the processes did not come to the point where a scenario can begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageSettings:
+    """How a scenario is played.
+
+    Args:
+        profile: Profile of the three processes.
+        folder: Where kubeconfigs and logs go.
+        seed: Of everything that is left to chance.
+        manifests: The installation; what is shipped where it is None.
+    """
+
+    profile: Profile
+    folder: Path
+    seed: int = 0
+    manifests: Manifests | None = None
+
+
+class Mover(Protocol):
+    """Whoever lets the cluster's time pass."""
+
+    async def run_until(self, moment: datetime) -> None:
+        """Return once the cluster's clock has come to a moment, and all that was due by then is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RealTime:
+    """Time that passes by itself."""
+
+    cluster: SimulatedCluster
+
+    async def run_until(self, moment: datetime) -> None:
+        """Wait for a moment."""
+        remaining = (moment - self.cluster.clock.now()).total_seconds()
+        await asyncio.sleep(max(0.0, remaining))
+        await self.cluster.plane.turns.settled()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A cluster with the processes at work.
+
+    Args:
+        scenario: What it was set up for.
+        cluster: The cluster.
+        endpoint: Where its API server listens.
+        installation: The processes.
+        mover: Lets time pass.
+        lockstep: The clock that the processes live by; None in real time.
+    """
+
+    scenario: Scenario
+    cluster: SimulatedCluster
+    endpoint: Endpoint
+    installation: Installation
+    mover: Mover
+    lockstep: Lockstep | None
+
+    async def pass_time(self, until: datetime) -> None:
+        """Let time pass, and make sure that the processes live.
+
+        Raises:
+            EvenkeelError: One of them does not.
+        """
+        await self.mover.run_until(until)
+        await self.installation.look()
+
+    async def start_processes(self) -> None:
+        """Start the processes, and let time pass until they work.
+
+        Raises:
+            EvenkeelError: They do not.
+        """
+        if self.lockstep is not None:
+            self.lockstep.expect(*self.installation.names)
+        await self.installation.start()
+        deadline = self.cluster.clock.now() + _READY_WITHIN
+        while missing := self._missing():
+            if self.cluster.clock.now() > deadline:
+                raise StageError(
+                    f"not ready after {_READY_WITHIN.total_seconds():g} s: {', '.join(missing)} is missing; "
+                    f"the last lines of the processes are\n{self.installation.last_words()}"
+                )
+            await self.pass_time(self.cluster.clock.now() + _STEP)
+
+    async def restart(self, program: Program) -> None:
+        """End one process and start it again; time stands still meanwhile where it can."""
+        if self.lockstep is not None:
+            self.lockstep.dismiss(program.value)
+        await self.installation.end(program.value)
+        if self.lockstep is not None:
+            self.lockstep.expect(program.value)
+        await self.installation.start((program.value,))
+
+    def round_moment(self) -> datetime:
+        """Return the next moment that is a whole number of half minutes."""
+        now = self.cluster.clock.now()
+        passed = timedelta(seconds=now.timestamp() % _ROUND_START_SECONDS)
+        return now - passed + timedelta(seconds=_ROUND_START_SECONDS) if passed else now
+
+    def _missing(self) -> list[str]:
+        """Say what is not there yet of what shows that the processes work."""
+        store = self.cluster.server.store
+        webhook = store.find(
+            "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", NAMES.webhook_configuration
+        )
+        registered = any(text(row, "clientConfig", "caBundle") for row in rows(webhook or {}, "webhooks"))
+        leases = {"the status Lease": NAMES.status_lease}
+        leases |= {"the recommender's Lease": NAMES.recommender_lease, "the updater's Lease": NAMES.updater_lease}
+        missing = [] if registered else ["the webhook's registration"]
+        for what, name in leases.items():
+            lease = store.find("coordination.k8s.io/v1", "Lease", name, NAMES.namespace)
+            if not text(lease or {}, "spec", "holderIdentity"):
+                missing.append(what)
+        return missing
+
+
+@asynccontextmanager
+async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogListener) -> AsyncIterator[Stage]:
+    """Set a cluster up for a scenario, and take everything down at the end; the processes are not started yet.
+
+    Raises:
+        EvenkeelError: The manifests cannot be read or applied.
+    """
+    manifests = settings.manifests or read_manifests()
+    nodes = tuple(node.settings(name) for name, node in scenario.nodes.items())
+    in_lockstep = scenario.time is Time.LOCKSTEP
+    clock = None if in_lockstep else SpeedClock(datetime.now(UTC), 1.0)
+    cluster = SimulatedCluster(ClusterSettings(nodes=nodes, seed=settings.seed), clock)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(cluster.close)
+        endpoint = await stack.enter_async_context(serve(cluster.server))
+        cluster.start()
+        await cluster.install(manifests)
+        lockstep = None
+        if in_lockstep:
+            dice = LockstepSettings(seed=settings.seed)
+            lockstep = await stack.enter_async_context(serve_lockstep(cluster.server, dice))
+        flags = {
+            program.value: (f"--profile={settings.profile.value}", *scenario.flags.of(program)) for program in Program
+        }
+        clock_of: Callable[[str], str] = lockstep.url if lockstep is not None else lambda _: ""
+        installation = Installation(cluster, endpoint, Launching(manifests, settings.folder, flags, clock_of, on_log))
+        stack.push_async_callback(installation.stop)
+        yield Stage(scenario, cluster, endpoint, installation, lockstep or _RealTime(cluster), lockstep)
