@@ -1,0 +1,98 @@
+"""Which container does what: behaviours by name, and how pods choose among them."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import datetime
+
+from evenkeel.simulator.api.fields import JsonObject, text, value_at
+from evenkeel.simulator.clock import EPOCH
+from evenkeel.simulator.workloads.demand import Behaviour, Demand
+
+USAGE_KEY = "simulator.evenkeel.dev/usage"
+"""Annotation or label with the name of a behaviour; an annotation may also say ``app=web,proxy=idle``."""
+
+REPLICA_KEY = "simulator.evenkeel.dev/replica"
+"""Annotation or label with the number of a replica."""
+
+_POD_INDEX = "apps.kubernetes.io/pod-index"
+_IDLE = Behaviour()
+
+
+class UnknownBehaviourError(LookupError):
+    """A pod names a behaviour that is not in the catalogue."""
+
+
+class Catalogue:
+    """Behaviours by name; the demand source of the simulated nodes.
+
+    Args:
+        origin: The simulation's beginning, from which ``Behaviour.since_origin`` counts.
+        default: What containers do that name nothing.
+    """
+
+    def __init__(self, origin: datetime = EPOCH, default: Behaviour = _IDLE) -> None:
+        self.origin = origin
+        self.default = default
+        self._behaviours: dict[str, Behaviour] = {}
+
+    def add(self, name: str, behaviour: Behaviour) -> None:
+        """Add a behaviour, or replace the one of that name; running containers change with it."""
+        self._behaviours[name] = behaviour
+
+    def behaviour_of(self, pod: JsonObject, container_name: str) -> Behaviour:
+        """Return what a container does.
+
+        Raises:
+            UnknownBehaviourError: Its pod names one that is not in the catalogue.
+        """
+        name = chosen_name(pod, container_name)
+        if not name:
+            return self.default
+        found = self._behaviours.get(name)
+        if found is None:
+            raise _unknown(pod, container_name, name)
+        return found
+
+    def demand_of(self, pod: JsonObject, container_name: str, started: datetime, now: datetime) -> Demand:
+        """Return what a running container wants at a moment.
+
+        Raises:
+            UnknownBehaviourError: Its pod names a behaviour that is not in the catalogue.
+        """
+        behaviour, replica = self.behaviour_of(pod, container_name), replica_of(pod)
+        demand = behaviour.since_start.at(now - started, replica)
+        if behaviour.since_origin is None:
+            return demand
+        return demand.plus(behaviour.since_origin.at(now - self.origin, replica))
+
+
+def _unknown(pod: JsonObject, container_name: str, name: str) -> UnknownBehaviourError:
+    """Return the complaint about a name that is not in the catalogue."""
+    where = f"{text(pod, 'metadata', 'namespace')}/{text(pod, 'metadata', 'name')}"
+    return UnknownBehaviourError(
+        f"Pod {where}: container {container_name!r} asks for the behaviour {name!r}, which is not in the catalogue;"
+        f" add it there or correct {USAGE_KEY}"
+    )
+
+
+def chosen_name(pod: JsonObject, container_name: str) -> str:
+    """Return the name of the behaviour that a pod asks for in one of its containers, empty for none."""
+    chosen = _noted(pod, USAGE_KEY)
+    if "=" not in chosen:
+        return chosen
+    pairs = (pair.partition("=") for pair in chosen.split(","))
+    return next((name.strip() for container, _, name in pairs if container.strip() == container_name), "")
+
+
+def replica_of(pod: JsonObject) -> int:
+    """Return the number that tells a pod from others of its workload: as noted on it, else made of its name."""
+    noted = _noted(pod, REPLICA_KEY) or str(value_at(pod, "metadata", "labels", _POD_INDEX) or "")
+    if noted.isdecimal():
+        return int(noted)
+    return zlib.crc32(f"{text(pod, 'metadata', 'namespace')}/{text(pod, 'metadata', 'name')}".encode())
+
+
+def _noted(pod: JsonObject, key: str) -> str:
+    """Return an annotation, or else a label, of a pod."""
+    return text(pod, "metadata", "annotations", key) or text(pod, "metadata", "labels", key)
