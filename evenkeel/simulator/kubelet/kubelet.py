@@ -26,7 +26,6 @@ from evenkeel.simulator.kubelet.node_object import (
     lease_of,
     node_labels,
     node_status,
-    with_pressure_taints,
 )
 from evenkeel.simulator.kubelet.podview import PodView, read_pod
 from evenkeel.simulator.kubelet.pressure import Pressure, Tenant, eviction_of, next_to_go
@@ -286,20 +285,11 @@ class Kubelet:
         return node_status(self.settings, self.address, conditions_of(pressures, self._ready_since, now))
 
     def _write_node(self) -> None:
-        """Write the node's status, and the taints that go with it."""
-        node = self._shared.store.find("v1", "Node", self.name)
-        if node is None:
-            return
-        holding = {kind: pressure.holds for kind, pressure in self._pressures.held.items()}
-        self._shared.store.merge(
-            {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {"name": self.name},
-                "spec": {"taints": with_pressure_taints(node, holding)},
-                "status": self._status(),
-            }
-        )
+        """Write the node's status."""
+        store = self._shared.store
+        if store.versions.read(NODES, ("", self.name)) is not None:
+            metadata = {"name": self.name}
+            store.merge({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": self._status()})
 
     def _uid(self) -> str:
         """Return the uid of the Node object."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from autoscaling.quantity import Format, Quantity
-from evenkeel.simulator.api.fields import JsonObject, rows, text
+from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.clock import rfc3339
 from evenkeel.simulator.kubelet.settings import Amounts, NodeSettings
 
@@ -14,12 +14,12 @@ LEASE_NAMESPACE = "kube-node-lease"
 _LEASE_SECONDS = 40
 _DISK_BYTES = 100 * 2**30
 
-PRESSURES: Mapping[str, tuple[str, str, str]] = {
-    "MemoryPressure": ("KubeletHasSufficientMemory", "KubeletHasInsufficientMemory", "memory-pressure"),
-    "DiskPressure": ("KubeletHasNoDiskPressure", "KubeletHasDiskPressure", "disk-pressure"),
-    "PIDPressure": ("KubeletHasSufficientPID", "KubeletHasInsufficientPID", "pid-pressure"),
+PRESSURES: Mapping[str, tuple[str, str]] = {
+    "MemoryPressure": ("KubeletHasSufficientMemory", "KubeletHasInsufficientMemory"),
+    "DiskPressure": ("KubeletHasNoDiskPressure", "KubeletHasDiskPressure"),
+    "PIDPressure": ("KubeletHasSufficientPID", "KubeletHasInsufficientPID"),
 }
-"""The conditions of a node that mean trouble: the reasons of their absence and presence, and the taint of it."""
+"""The conditions of a node that mean trouble, with the reasons of their absence and presence."""
 
 
 def amounts_json(amounts: Amounts, pods: int) -> JsonObject:
@@ -78,7 +78,7 @@ def conditions_of(
         now: The present.
     """
     listed: list[JsonObject] = []
-    for kind, (absent, present, _) in PRESSURES.items():
+    for kind, (absent, present) in PRESSURES.items():
         holds, since = pressures[kind]
         listed.append(_condition(kind, (present if holds else absent), holds=holds, since=since, now=now))
     return [*listed, _condition("Ready", "KubeletReady", holds=True, since=ready_since, now=now)]
@@ -94,16 +94,6 @@ def _condition(kind: str, reason: str, *, holds: bool, since: datetime, now: dat
         "lastHeartbeatTime": rfc3339(now),
         "lastTransitionTime": rfc3339(since),
     }
-
-
-def with_pressure_taints(node: JsonObject, holding: Mapping[str, bool]) -> list[JsonObject]:
-    """Return a node's taints with those of its pressures added or removed.
-
-    On a real cluster the node lifecycle controller does that; nobody else does it here.
-    """
-    names = {f"node.kubernetes.io/{suffix}": holding[kind] for kind, (_, _, suffix) in PRESSURES.items()}
-    kept = [row for row in rows(node, "spec", "taints") if text(row, "key") not in names]
-    return kept + [{"key": key, "effect": "NoSchedule"} for key, holds in names.items() if holds]
 
 
 def lease_of(name: str, node_uid: str, now: datetime) -> JsonObject:
