@@ -51,7 +51,12 @@ class PodStrategy(Strategy):
 
     def prepare_create(self, body: JsonObject) -> None:
         """Begin as Pending, with the QoS class of the spec."""
-        body["status"] = {"phase": "Pending", "qosClass": qos_class(body)}
+        status: JsonObject = {"phase": "Pending", "qosClass": qos_class(body)}
+        if rows(body, "spec", "schedulingGates"):
+            message = "the pod waits for its scheduling gates to be removed"
+            closed = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": message}
+            status["conditions"] = [closed]
+        body["status"] = status
 
     def prepare_update(self, body: JsonObject, old: JsonObject, subresource: str) -> None:
         """Keep resources only on a resize, status only on a status write, all but status otherwise."""
