@@ -8,7 +8,7 @@ from importlib.metadata import version
 import typer
 
 from autoscaling.errors import EvenkeelError
-from evenkeel.cli import list_vpas
+from evenkeel.cli import demo, list_vpas
 
 app = typer.Typer(
     name="evenkeel",
@@ -16,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command("demo", help="Play a scenario on a simulated cluster with the three real processes.")(demo.run)
 app.command("list", help="List VerticalPodAutoscalers with their recommendations.")(list_vpas.run)
 
 

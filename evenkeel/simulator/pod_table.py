@@ -1,0 +1,114 @@
+"""The pods and the recommendations of a cluster as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from autoscaling.quantity import Quantity
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
+from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.scenarios.chronicle import RESIZE_CONDITIONS, listed
+from evenkeel.simulator.scenarios.objects import WORKLOAD_LABEL
+
+MOST_PODS = 12
+_BAR = 10
+_FULL, _HALF = 0.9, 0.5
+
+
+def pod_table(store: ObjectStore, metrics: Sequence[JsonObject]) -> Table:
+    """Return one row for each container of the workloads' pods.
+
+    Args:
+        store: Where the pods are.
+        metrics: What the metrics API says.
+    """
+    table = Table(box=None, pad_edge=False, expand=True)
+    for name in (
+        "pod",
+        "node",
+        "phase",
+        "restarts",
+        "cpu: used of limit",
+        "request",
+        "memory: used of limit",
+        "request",
+    ):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    table.add_column("resize", overflow="ellipsis", no_wrap=True)
+    usage = {(_key(row), text(one, "name")): child(one, "usage") for row in metrics for one in rows(row, "containers")}
+    pods = [pod for pod in store.list("v1", "Pod") if text(pod, "metadata", "labels", WORKLOAD_LABEL)]
+    for pod in pods[:MOST_PODS]:
+        for container in rows(pod, "spec", "containers"):
+            table.add_row(*_cells(pod, container, usage.get((_key(pod), text(container, "name")), {})))
+    if len(pods) > MOST_PODS:
+        table.add_row(f"and {len(pods) - MOST_PODS} more")
+    return table
+
+
+def _cells(pod: JsonObject, container: JsonObject, used: JsonObject) -> list[str | Text]:
+    """Return the cells of one container."""
+    statuses = rows(pod, "status", "containerStatuses")
+    status = next((row for row in statuses if row.get("name") == container.get("name")), {})
+    resources = child(status, "resources") or child(container, "resources")
+    requests, limits = child(resources, "requests"), child(resources, "limits")
+    phase = "Terminating" if text(pod, "metadata", "deletionTimestamp") else text(pod, "status", "phase")
+    return [
+        text(pod, "metadata", "name"),
+        text(pod, "spec", "nodeName") or "-",
+        phase,
+        str(number(status, "restartCount")),
+        bar(used.get("cpu"), limits.get("cpu")),
+        str(requests.get("cpu", "-")),
+        bar(used.get("memory"), limits.get("memory")),
+        str(requests.get("memory", "-")),
+        _resize(pod),
+    ]
+
+
+def bar(used: object, limit: object) -> Text:
+    """Return a usage as a bar that is full at the limit, with the limit behind it."""
+    if used is None:
+        return Text("-")
+    amount = quantity(used)
+    if limit is None:
+        return Text(f"{short(amount)} of any")
+    share = min(1.0, amount.nano / max(1, quantity(limit).nano))
+    filled = round(share * _BAR)
+    style = "red" if share >= _FULL else "yellow" if share >= _HALF else "green"
+    return Text.assemble(("█" * filled, style), "░" * (_BAR - filled), f" {short(amount)} of {limit}")
+
+
+def short(amount: Quantity) -> str:
+    """Return an amount in thousandths below a thousand, in MiB from one on."""
+    mebibytes = amount.nano / 10**9 / 2**20
+    return f"{round(mebibytes)}Mi" if mebibytes >= 1 else str(Quantity.of_milli(round(amount.nano / 10**6)))
+
+
+def _resize(pod: JsonObject) -> str:
+    """Return what the kubelet says of a resize."""
+    said = [
+        f"{text(row, 'type').removeprefix('PodResize')} {text(row, 'reason')}".rstrip()
+        for row in rows(pod, "status", "conditions")
+        if text(row, "type") in RESIZE_CONDITIONS and text(row, "status") == "True"
+    ]
+    return ", ".join(said)
+
+
+def recommendation_table(store: ObjectStore) -> Table:
+    """Return one row for each container that is recommended something."""
+    table = Table(box=None, pad_edge=False, expand=True)
+    for name in ("VPA", "container", "lower", "target", "upper", "uncapped"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    for vpa in store.list(f"{ApiGroup.EVENKEEL.value}/v1", "VerticalPodAutoscaler"):
+        for entry in rows(vpa, "status", "recommendation", "containerRecommendations"):
+            vectors = [listed(child(entry, key)) for key in ("lowerBound", "target", "upperBound", "uncappedTarget")]
+            table.add_row(text(vpa, "metadata", "name"), text(entry, "containerName"), *vectors)
+    return table
+
+
+def _key(row: JsonObject) -> tuple[str, str]:
+    return text(row, "metadata", "namespace"), text(row, "metadata", "name")
