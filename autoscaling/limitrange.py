@@ -68,6 +68,22 @@ def merge(limit_ranges: Iterable[LimitRange]) -> NamespaceLimits:
     )
 
 
+def contradiction(limits: NamespaceLimits) -> str:
+    """Say where merged LimitRanges leave no amount that fits; empty where they leave one.
+
+    The API server takes no LimitRange that contradicts itself, but several of one namespace may contradict each other,
+    and then no pod with limits can be created there.
+    """
+    problems = [
+        f"{item.type.value} {name}: minimum {item.minimum[name]} exceeds maximum {item.maximum[name]}"
+        for item in (limits.container, limits.pod)
+        if item is not None and item.minimum is not None and item.maximum is not None
+        for name in CONTROLLED
+        if name in item.minimum and name in item.maximum and item.minimum[name] > item.maximum[name]
+    ]
+    return "; ".join(problems)
+
+
 def _merge_items(items: list[LimitRangeItem]) -> LimitRangeItem | None:
     """Merge the items of one type; None where no item has a maximum, minimum or default."""
     useful = [i for i in items if any(m is not None for m in (i.maximum, i.minimum, i.default))]

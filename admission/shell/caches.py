@@ -15,6 +15,7 @@ from autoscaling.kube.table import Change
 from autoscaling.kube.watch import WatchedStore
 from autoscaling.limitrange import LimitRange, NamespaceLimits, merge
 from autoscaling.ownership import ControllerKey
+from autoscaling.runtime.contradictions import ContradictionReport
 from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import target_key
 from autoscaling.vpa import Vpa
@@ -67,6 +68,7 @@ class LimitIndex:
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, LimitRange]] = {}
         self._merged: dict[str, NamespaceLimits] = {}
+        self._report = ContradictionReport()
 
     @property
     def by_namespace(self) -> Mapping[str, NamespaceLimits]:
@@ -84,6 +86,7 @@ class LimitIndex:
         if objects:
             # By name, so that which default counts last does not depend on the order of events.
             self._merged[namespace] = merge(objects[each] for each in sorted(objects))
+            self._report.look(namespace, self._merged[namespace])
         else:
             del self._objects[namespace]
             self._merged.pop(namespace, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autoscaling.limitrange import NO_LIMITS, LimitRange, LimitRangeItem, LimitType, merge
+from autoscaling.limitrange import NO_LIMITS, LimitRange, LimitRangeItem, LimitType, contradiction, merge
 from tests.builders import limit_range, printed
 
 C, P = LimitType.CONTAINER, LimitType.POD
@@ -48,3 +48,23 @@ def test_nothing_useful_is_no_limit() -> None:
     assert merged(LimitRangeItem(C)) == (None, None)
     assert merge([]) == NO_LIMITS
     assert str(LimitRange("ns", "lr").ref) == "LimitRange ns/lr"
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ([limit_range(C, maximum="1/1Gi", minimum="1/1Gi")], ""),
+        (
+            [limit_range(C, maximum="1"), limit_range(C, minimum="1001m")],
+            "Container cpu: minimum 1001m exceeds maximum 1",
+        ),
+        (
+            [limit_range(P, maximum="1/1Gi"), limit_range(P, minimum="2/2Gi")],
+            "Pod cpu: minimum 2 exceeds maximum 1; Pod memory: minimum 2Gi exceeds maximum 1Gi",
+        ),
+        ([limit_range(C, maximum="1"), limit_range(P, minimum="2")], ""),
+        ([], ""),
+    ],
+)
+def test_limit_ranges_that_contradict_each_other(items: list[LimitRangeItem], problem: str) -> None:
+    assert contradiction(merge(LimitRange("ns", f"lr{i}", (item,)) for i, item in enumerate(items))) == problem

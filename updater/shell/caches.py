@@ -17,6 +17,7 @@ from autoscaling.limitrange import LimitRange
 from autoscaling.matching import NOTHING, SelectingVpa, Selector
 from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError, pod_controller
 from autoscaling.pod import Pod
+from autoscaling.runtime.contradictions import ContradictionReport
 from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import Vpa
@@ -41,6 +42,7 @@ class Caches:
     """
 
     def __init__(self, client: KubeClient, group: str, namespace: str) -> None:
+        self._report = ContradictionReport()
         self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
         self.vpas = WatchedStore(
             client,
@@ -92,7 +94,12 @@ class Caches:
             with suppress(OwnerLookupError):
                 await self._settled(partial(_climb, key))
         known = self.controllers.known()
-        return Snapshot.of(selecting, pods, self.controllers.workloads(), known.scales, self.limit_ranges.snapshot())
+        snapshot = Snapshot.of(
+            selecting, pods, self.controllers.workloads(), known.scales, self.limit_ranges.snapshot()
+        )
+        for namespace, limits in snapshot.limits.items():
+            self._report.look(namespace, limits)
+        return snapshot
 
     async def _selector(self, vpa: Vpa) -> Selector:
         """Return the selector of a VPA's target; one that cannot be told matches nothing."""

@@ -245,3 +245,18 @@ async def test_a_bad_pod_and_a_bad_vpa_do_not_keep_the_others_from_being_updated
         assert set(loop.caches.pods.unreadable) == {("default", "web-bad")}, "beyond:B-32"
         assert set(loop.caches.vpas.unreadable) == {("default", "broken")}, "beyond:B-32"
         assert sample(loop, "updated") == 1
+
+
+async def test_limit_ranges_that_contradict_each_other_are_told_once(
+    server: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, bound in (("low", {"max": {"cpu": "1"}}), ("high", {"min": {"cpu": "2"}})):
+        metadata = {"name": name, "namespace": "default"}
+        spec = {"limits": [{"type": "Container", **bound}]}
+        server.store.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": spec})
+    async with updater(server) as loop:
+        await loop.run_round()
+        await loop.run_round()
+    told = [line for line in capsys.readouterr().out.splitlines() if "contradict" in line]
+    assert len(told) == 1
+    assert "minimum 2 exceeds maximum 1" in told[0]
