@@ -17,6 +17,8 @@ BUDGETS = GroupResource("policy", "poddisruptionbudgets")
 DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 MUTATING_WEBHOOKS = GroupResource("admissionregistration.k8s.io", "mutatingwebhookconfigurations")
 VALIDATING_WEBHOOKS = GroupResource("admissionregistration.k8s.io", "validatingwebhookconfigurations")
+POLICIES = GroupResource("admissionregistration.k8s.io", "validatingadmissionpolicies")
+POLICY_BINDINGS = GroupResource("admissionregistration.k8s.io", "validatingadmissionpolicybindings")
 RBAC = "rbac.authorization.k8s.io"
 METRICS = "metrics.k8s.io"
 
@@ -117,12 +119,15 @@ def _policy_kinds() -> tuple[Kind, ...]:
         events,
         _cluster(admission, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
         _cluster(admission, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+        _cluster(admission, "ValidatingAdmissionPolicy", POLICIES.plural, parts=("status",)),
+        _cluster(admission, "ValidatingAdmissionPolicyBinding", POLICY_BINDINGS.plural),
         _cluster(extensions, "CustomResourceDefinition", "customresourcedefinitions", "crd", "crds", parts=("status",)),
         _plain(_cluster(RBAC, "ClusterRole", "clusterroles")),
         _plain(_cluster(RBAC, "ClusterRoleBinding", "clusterrolebindings")),
         _plain(_kind(RBAC, "Role", "roles")),
         _plain(_kind(RBAC, "RoleBinding", "rolebindings")),
         _cluster("scheduling.k8s.io", "PriorityClass", "priorityclasses", "pc"),
+        _kind("networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evenkeel.simulator.api.codec import read_object
+from evenkeel.simulator.api.codec import Form, answer_form, read_object
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.api.kinds import Kind, KindRegistry
 from evenkeel.simulator.api.status import StatusError, bad_request, method_not_allowed, no_such_path
@@ -74,6 +74,11 @@ class Call:
     def query(self) -> Mapping[str, str]:
         """The query parameters."""
         return self.request.query
+
+    @property
+    def form(self) -> Form:
+        """The form in which the client takes the answer."""
+        return answer_form(self.request.headers.get("accept", ""))
 
     @property
     def dry_run(self) -> bool:

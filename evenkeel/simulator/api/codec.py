@@ -5,6 +5,7 @@ Everything that reads or writes bytes of the wire goes through here, so that ano
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 import msgspec
@@ -27,6 +28,25 @@ class PatchType(Enum):
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class Form(Enum):
+    """What an answer shows of objects."""
+
+    OBJECT = "whole objects"
+    TABLE = "tables as kubectl prints them"
+    METADATA = "the metadata of one object, or of the objects of a watch"
+    METADATA_LIST = "a list of objects' metadata"
+
+
+_FORMS = {
+    "": Form.OBJECT,
+    "Table": Form.TABLE,
+    "PartialObjectMetadata": Form.METADATA,
+    "PartialObjectMetadataList": Form.METADATA_LIST,
+}
+_META = "meta.k8s.io"
+_PARAMETER = re.compile(r"(\w+)=([^;\s]+)")
 
 
 class _JsonLikeLoader(yaml.SafeLoader):
@@ -101,15 +121,21 @@ def read_apply(raw: bytes) -> JsonObject:
     return value
 
 
-def check_accept(accept: str) -> None:
-    """Make sure that JSON is an answer the client takes.
+def answer_form(accept: str) -> Form:
+    """Return the form in which a client takes its answer: the first one it names that is offered.
 
     Raises:
-        StatusError: It takes something else only (406).
+        StatusError: It takes something else than JSON only (406).
     """
-    wanted = {media_type(part) for part in accept.split(",") if part.strip()}
-    if wanted and not wanted.intersection(_ANSWERABLE):
+    for part in filter(str.strip, accept.split(",")):
+        kind, _, rest = part.strip().partition(";")
+        parameters = dict(_PARAMETER.findall(rest))
+        form = _FORMS.get(parameters.get("as", ""))
+        if kind.strip().lower() in _ANSWERABLE and form is not None and parameters.get("g", _META) == _META:
+            return form
+    if accept.strip():
         raise StatusError(406, "NotAcceptable", f"answers are written as {JSON} only, not as {accept!r}")
+    return Form.OBJECT
 
 
 def _read_json(raw: bytes) -> object:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from evenkeel.simulator.api.builtin import DEFINITIONS
-from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, rows, text, texts
-from evenkeel.simulator.api.kinds import GroupResource, Kind, ScalePaths
+from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text, texts
+from evenkeel.simulator.api.jsonpath import JsonPathError, parse_path
+from evenkeel.simulator.api.kinds import GroupResource, Kind, PrinterColumn, ScalePaths
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Cause, CauseType
@@ -39,12 +41,22 @@ class DefinitionStrategy(Strategy):
             for index, version in enumerate(versions)
             if not child(version, "schema", "openAPIV3Schema")
         ]
-        return causes
+        return causes + [cause for index, version in enumerate(versions) for cause in _column_causes(index, version)]
 
     def validate_update(self, body: JsonObject, old: JsonObject, subresource: str) -> list[Cause]:
         """Check as at creation, except on status writes."""
         del old
         return [] if subresource == "status" else self.validate_create(body)
+
+
+def _column_causes(index: int, version: JsonObject) -> Iterator[Cause]:
+    """Yield what is wrong with the printer columns of one version."""
+    for position, column in enumerate(rows(version, "additionalPrinterColumns")):
+        try:
+            parse_path(text(column, "jsonPath"))
+        except JsonPathError as error:
+            field = f"spec.versions[{index}].additionalPrinterColumns[{position}].jsonPath"
+            yield Cause(CauseType.INVALID, field, f"Invalid value: {error}")
 
 
 @dataclass(slots=True)
@@ -124,7 +136,20 @@ def _kind(spec: JsonObject, version: JsonObject) -> Kind:
         list_kind=text(names, "listKind"),
         categories=tuple(texts(names, "categories")),
         scale_paths=_scale_paths(child(parts, "scale")),
+        printer_columns=tuple(_printer_columns(version)),
     )
+
+
+def _printer_columns(version: JsonObject) -> Iterator[PrinterColumn]:
+    """Yield the columns that one version of a definition names; those whose path cannot be read are refused before."""
+    for column in rows(version, "additionalPrinterColumns"):
+        yield PrinterColumn(
+            name=text(column, "name"),
+            type=text(column, "type"),
+            path=parse_path(text(column, "jsonPath")),
+            format=text(column, "format"),
+            priority=number(column, "priority"),
+        )
 
 
 def _scale_paths(scale: JsonObject) -> ScalePaths:

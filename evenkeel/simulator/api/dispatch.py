@@ -17,12 +17,13 @@ from starlette.routing import Route
 from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.builtin import METRICS
 from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of, verb_of
-from evenkeel.simulator.api.codec import check_accept, is_apply
+from evenkeel.simulator.api.codec import answer_form, is_apply
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.discovery import discovery_document
 from evenkeel.simulator.api.metrics import answer_metrics
-from evenkeel.simulator.api.objects import shown_raw
-from evenkeel.simulator.api.reads import ListMeta, list_objects, list_raw
+from evenkeel.simulator.api.options import check_options
+from evenkeel.simulator.api.reads import asked_revision, list_objects
+from evenkeel.simulator.api.rendering import ListMeta, list_raw, object_raw
 from evenkeel.simulator.api.requestlog import RecordedCall
 from evenkeel.simulator.api.responses import (
     ConnectionCutError,
@@ -39,7 +40,7 @@ from evenkeel.simulator.api.subresources import bind, issue_token, scale_of, wri
 from evenkeel.simulator.api.watches import expired_event
 from evenkeel.simulator.faults import CloseWatches, Delay, DropConnection, EndWatch, ExpireHistory, Fault, Refuse
 
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _REASONS = {
     400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
     422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
@@ -114,7 +115,7 @@ class Dispatcher:
         exchange.struck = server.faults.striking(exchange.verb, request.path, dict(request.query))
         for fault in exchange.struck:
             await self._strike(fault, exchange)
-        check_accept(request.headers.get("accept", ""))
+        answer_form(request.headers.get("accept", ""))
         response = await self._carry_out(exchange)
         if any(isinstance(fault.action, DropConnection) for fault in exchange.struck):
             raise ConnectionCutError
@@ -165,6 +166,7 @@ class Dispatcher:
         server.access.check(server.store, call)
         if not target.subresource and call.verb not in target.kind.verbs:
             raise method_not_allowed()
+        check_options(call)
         if target.kind.group == METRICS:
             return json_response(answer_metrics(server.metrics, call))
         if call.verb == "watch":
@@ -180,16 +182,18 @@ class Dispatcher:
 
     async def _read(self, call: Call) -> Response:
         """Answer a get."""
+        asked_revision(self._server.store, call)
         stored = self._server.store.existing(call.target.kind, call.target.key)
         if call.target.subresource == "scale":
             return json_response(scale_of(call, stored))
         if call.target.subresource not in _WHOLE_OBJECT:
             raise method_not_allowed()
-        return _object_response(call, stored)
+        return self._shown(call, stored)
 
     async def _list(self, call: Call) -> Response:
         """Answer a list."""
-        return json_response(list_objects(self._server.store, call))
+        found, meta = list_objects(self._server.store, call)
+        return json_response(list_raw(call, found, meta, self._server.clock.now()))
 
     def _watch(self, call: Call, struck: list[Fault]) -> Response:
         """Answer a watch."""
@@ -211,7 +215,7 @@ class Dispatcher:
         server = self._server
         match call.target.subresource:
             case "" if not call.target.name and (call.target.namespace or not call.target.kind.namespaced):
-                return _object_response(call, await server.parts.writer.create(call), HTTPStatus.CREATED)
+                return self._shown(call, await server.parts.writer.create(call), HTTPStatus.CREATED)
             case "eviction":
                 return json_response(server.parts.evictions.evict(call), HTTPStatus.CREATED)
             case "binding":
@@ -230,9 +234,9 @@ class Dispatcher:
             return json_response(scale_of(call, await write_scale(writer, call)))
         if call.verb == "patch" and is_apply(call.request.content_type):
             stored, is_new = await self._server.parts.applier.apply(call)
-            return _object_response(call, stored, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+            return self._shown(call, stored, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
         stored = await (writer.patch(call) if call.verb == "patch" else writer.update(call))
-        return _object_response(call, stored)
+        return self._shown(call, stored)
 
     async def _delete(self, call: Call) -> Response:
         """Answer a delete: with the object while it is still going, and for pods always; else with a success."""
@@ -240,13 +244,18 @@ class Dispatcher:
             raise method_not_allowed()
         deletion = await self._server.parts.deleter.delete(call, DeleteOptions.of_call(call))
         if not deletion.gone or call.target.kind.plural == "pods":
-            return _object_response(call, deletion.stored)
+            return self._shown(call, deletion.stored)
         return json_response(success(call.target.kind.subject(call.target.name), uid=deletion.stored.uid))
 
     async def _delete_collection(self, call: Call) -> Response:
         """Answer the deletion of a collection."""
         deleted = await self._server.parts.deleter.delete_collection(call)
-        return json_response(list_raw(call.target.kind, deleted, ListMeta(self._server.store.versions.revision)))
+        meta = ListMeta(self._server.store.versions.revision)
+        return json_response(list_raw(call, deleted, meta, self._server.clock.now()))
+
+    def _shown(self, call: Call, stored: Stored, code: int = HTTPStatus.OK) -> Response:
+        """Answer with one object, and the warnings that came up on the way."""
+        return json_response(object_raw(call, stored, self._server.clock.now()), code, call.warnings)
 
     def _record(self, exchange: _Exchange, status: int) -> None:
         """Put a request into the log."""
@@ -264,11 +273,6 @@ class Dispatcher:
                 resource=exchange.target.resource_name if exchange.target else "",
             ),
         )
-
-
-def _object_response(call: Call, stored: Stored, code: int = HTTPStatus.OK) -> Response:
-    """Return one object, with the warnings that came up on the way."""
-    return json_response(shown_raw(call.target.kind, stored), code, call.warnings)
 
 
 async def _disconnected(http: HttpRequest) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from evenkeel.simulator.api.fields import JsonObject
+from evenkeel.simulator.api.jsonpath import JsonPath
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Subject
 
@@ -43,6 +44,25 @@ class ScalePaths:
 
 
 @dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """One column that a custom kind's definition names for its tables.
+
+    Args:
+        name: Heading.
+        type: Type of its cells.
+        path: Finds its value in an object.
+        format: What its cells are, such as ``date-time``.
+        priority: 0 for always, more for wide tables only.
+    """
+
+    name: str
+    type: str
+    path: JsonPath
+    format: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One kind in one version.
 
@@ -63,6 +83,7 @@ class Kind:
         list_kind: Kind of its lists; the kind with ``List`` when empty.
         categories: Names under which kubectl finds several kinds, such as ``all``.
         scale_paths: Where the ``scale`` subresource finds its values.
+        printer_columns: Columns of a custom kind's tables.
     """
 
     group: str
@@ -81,6 +102,7 @@ class Kind:
     list_kind: str = ""
     categories: tuple[str, ...] = ()
     scale_paths: ScalePaths = ScalePaths()
+    printer_columns: tuple[PrinterColumn, ...] = ()
 
     @property
     def api_version(self) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from evenkeel.simulator.api.calls import Call
-from evenkeel.simulator.api.fields import JsonObject, as_object, decode, encode, number, text
-from evenkeel.simulator.api.kinds import Kind
-from evenkeel.simulator.api.objects import ObjectStore, shown_raw
+from evenkeel.simulator.api.fields import as_object, decode, encode, number, text
+from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.rendering import ListMeta
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import bad_request, expired, revision_too_large
 from evenkeel.simulator.api.store import HistoryGoneError, Key, Stored
@@ -28,26 +28,8 @@ class _Page:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListMeta:
-    """What a list says about itself."""
-
-    revision: int
-    continue_token: str = ""
-    remaining: int | None = None
-
-    def body(self) -> JsonObject:
-        """Return the metadata object."""
-        metadata: JsonObject = {"resourceVersion": str(self.revision)}
-        if self.continue_token:
-            metadata["continue"] = self.continue_token
-        if self.remaining is not None:
-            metadata["remainingItemCount"] = self.remaining
-        return metadata
-
-
-def list_objects(objects: ObjectStore, call: Call) -> bytes:
-    """Return the list that a call asks for, as JSON text.
+def list_objects(objects: ObjectStore, call: Call) -> tuple[list[Stored], ListMeta]:
+    """Return the objects of the list that a call asks for, and what the list says about itself.
 
     Raises:
         StatusError: A parameter cannot be read (400), the state asked for is gone (410) or not reached yet (504).
@@ -65,19 +47,9 @@ def list_objects(objects: ObjectStore, call: Call) -> bytes:
     revision = newest if page.revision is None else page.revision
     remaining = len(rest) - len(shown)
     if not remaining:
-        return list_raw(kind, shown, ListMeta(revision))
+        return shown, ListMeta(revision)
     token = _token(revision if page.revision != _LATEST else newest, shown[-1].key)
-    return list_raw(kind, shown, ListMeta(revision, token, remaining if passes is None else None))
-
-
-def list_raw(kind: Kind, items: list[Stored], meta: ListMeta) -> bytes:
-    """Return a list as JSON text; items of custom kinds name their kind, others leave it to the list."""
-    head = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
-        kind.list_name.encode(),
-        kind.api_version.encode(),
-        encode(meta.body()),
-    )
-    return head + b",".join(shown_raw(kind, stored, typed=kind.is_custom) for stored in items) + b"]}"
+    return shown, ListMeta(revision, token, remaining if passes is None else None)
 
 
 def asked_revision(objects: ObjectStore, call: Call) -> int | None:
@@ -103,8 +75,6 @@ def _page_of(objects: ObjectStore, call: Call) -> _Page:
         return _Page(None if revision == _LATEST else revision, after, limit)
     wanted = asked_revision(objects, call)
     match = call.query.get("resourceVersionMatch", "")
-    if match not in {"", "Exact", "NotOlderThan"} or (match and wanted is None):
-        raise bad_request(f"resourceVersionMatch={match!r} must be Exact or NotOlderThan, beside a resourceVersion")
     exact = bool(wanted) and (match == "Exact" or (not match and limit > 0))
     return _Page(wanted if exact else None, None, limit)
 

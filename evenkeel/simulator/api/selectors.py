@@ -127,6 +127,24 @@ def selector_of(selector: JsonObject) -> LabelSelector:
     return LabelSelector(tuple(found))
 
 
+def selector_text(selector: object) -> str:
+    """Return a workload's selector, of either form, as queries spell it."""
+    whole: JsonObject = selector if isinstance(selector, dict) else {}
+    simple = child(whole, "matchLabels") if "matchLabels" in whole or "matchExpressions" in whole else whole
+    terms = [f"{key}={value}" for key, value in sorted(simple.items())]
+    for expression in rows(whole, "matchExpressions"):
+        key, values = text(expression, "key"), expression.get("values")
+        listed = ",".join(sorted(str(value) for value in values)) if isinstance(values, list) else ""
+        shapes = {
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+            "In": f"{key} in ({listed})",
+            "NotIn": f"{key} notin ({listed})",
+        }
+        terms.append(shapes.get(text(expression, "operator"), key))
+    return ",".join(terms)
+
+
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
     """One condition on one field."""

@@ -18,6 +18,7 @@ class CauseType(StrEnum):
     NOT_SUPPORTED = "FieldValueNotSupported"
     DUPLICATE = "FieldValueDuplicate"
     FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
     DISRUPTION_BUDGET = "DisruptionBudget"
     NAMESPACE_TERMINATING = "NamespaceTerminating"
     FIELD_MANAGER_CONFLICT = "FieldManagerConflict"

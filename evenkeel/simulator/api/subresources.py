@@ -9,6 +9,7 @@ from evenkeel.simulator.api.calls import Call, User
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text, value_at
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.selectors import selector_text
 from evenkeel.simulator.api.status import (
     Cause,
     CauseType,
@@ -33,31 +34,13 @@ def scale_of(call: Call, stored: Stored) -> JsonObject:
     status: JsonObject = {"replicas": number(stored.body, *paths.status)}
     selector = value_at(stored.body, *paths.selector) if paths.selector else None
     if selector:
-        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
+        status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
     return {
         **_SERVED_SCALE,
         "metadata": {field: metadata[field] for field in _COPIED_METADATA if field in metadata},
         "spec": {"replicas": number(stored.body, *paths.spec)},
         "status": status,
     }
-
-
-def _selector_text(selector: object) -> str:
-    """Return a workload's selector, of either form, as queries spell it."""
-    whole: JsonObject = selector if isinstance(selector, dict) else {}
-    simple = child(whole, "matchLabels") if "matchLabels" in whole or "matchExpressions" in whole else whole
-    terms = [f"{key}={value}" for key, value in sorted(simple.items())]
-    for expression in rows(whole, "matchExpressions"):
-        key, values = text(expression, "key"), expression.get("values")
-        listed = ",".join(sorted(str(value) for value in values)) if isinstance(values, list) else ""
-        shapes = {
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-            "In": f"{key} in ({listed})",
-            "NotIn": f"{key} notin ({listed})",
-        }
-        terms.append(shapes.get(text(expression, "operator"), key))
-    return ",".join(terms)
 
 
 async def write_scale(writer: Writer, call: Call) -> Stored:

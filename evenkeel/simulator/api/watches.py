@@ -15,7 +15,8 @@ from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import JsonObject, encode
 from evenkeel.simulator.api.kinds import Kind
-from evenkeel.simulator.api.objects import ObjectStore, shown_raw
+from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.rendering import bookmark_kind, event_renderer
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import Cause, CauseType, expired, invalid
 from evenkeel.simulator.api.store import Change, ChangeType, HistoryGoneError, Stored
@@ -74,6 +75,8 @@ class OpenWatch:
         kind: What is watched.
         wakeup: Wakes its stream.
         cursor: Revision up to which the client knows everything.
+        render: Makes the text of an event's object.
+        named: Kind and apiVersion of the objects in its events.
         mark: How a client that lives by our clock calls it.
         sent: Lines handed to the connection so far.
     """
@@ -82,6 +85,8 @@ class OpenWatch:
     kind: Kind
     wakeup: Wakeup
     cursor: int
+    render: Callable[[Stored], bytes]
+    named: tuple[str, str]
     namespace: str = ""
     passes: Callable[[JsonObject], bool] | None = None
     bookmarks: bool = False
@@ -143,7 +148,16 @@ class Watches:
         """
         target = call.target
         passes = predicate(call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), target.kind.plural)
-        watch = OpenWatch(call.request.path, target.kind, Wakeup(), 0, target.namespace, passes)
+        watch = OpenWatch(
+            call.request.path,
+            target.kind,
+            Wakeup(),
+            cursor=0,
+            render=event_renderer(call, self.objects.now),
+            named=bookmark_kind(call),
+            namespace=target.namespace,
+            passes=passes,
+        )
         watch.bookmarks = call.flag("allowWatchBookmarks")
         watch.mark = call.request.headers.get(CALL_HEADER.lower(), "")
         seconds = call.integer("timeoutSeconds")
@@ -174,7 +188,7 @@ class Watches:
     async def _chunks(self, watch: OpenWatch) -> AsyncGenerator[bytes, None]:
         """Yield the initial events and then what happens."""
         for start in range(0, len(watch.initial), _BATCH):
-            yield b"".join(_event(watch.kind, ChangeType.ADDED, s) for s in watch.initial[start : start + _BATCH])
+            yield b"".join(_event(watch, ChangeType.ADDED, s) for s in watch.initial[start : start + _BATCH])
         if watch.marks_initial_end:
             yield _bookmark(watch, {INITIAL_EVENTS_END: "true"})
         watch.initial = []
@@ -267,7 +281,7 @@ def _events(watch: OpenWatch, changes: Iterable[Change]) -> Iterator[bytes]:
             continue
         seen = _seen(watch, change)
         if seen is not None:
-            yield _event(watch.kind, *seen)
+            yield _event(watch, *seen)
 
 
 def _seen(watch: OpenWatch, change: Change) -> tuple[ChangeType, Stored] | None:
@@ -283,9 +297,9 @@ def _seen(watch: OpenWatch, change: Change) -> tuple[ChangeType, Stored] | None:
     return None
 
 
-def _event(kind: Kind, change: ChangeType, stored: Stored) -> bytes:
+def _event(watch: OpenWatch, change: ChangeType, stored: Stored) -> bytes:
     """Return one event as a line."""
-    return b'{"type":"%b","object":%b}\n' % (change.value.encode(), shown_raw(kind, stored))
+    return b'{"type":"%b","object":%b}\n' % (change.value.encode(), watch.render(stored))
 
 
 def _bookmark(watch: OpenWatch, annotations: dict[str, str] | None) -> bytes:
@@ -293,7 +307,8 @@ def _bookmark(watch: OpenWatch, annotations: dict[str, str] | None) -> bytes:
     metadata: JsonObject = {"resourceVersion": str(watch.cursor), "creationTimestamp": None}
     if annotations:
         metadata["annotations"] = annotations
-    shown = {"kind": watch.kind.kind, "apiVersion": watch.kind.api_version, "metadata": metadata}
+    kind, api_version = watch.named
+    shown = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
     return encode({"type": "BOOKMARK", "object": shown}) + b"\n"
 
 

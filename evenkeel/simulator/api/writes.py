@@ -211,6 +211,11 @@ class Writer:
             return
         listed = ", ".join(f'unknown field "{path}"' for path in dropped)
         match call.query.get("fieldValidation", "Warn"):
+            case "Strict" if call.verb == "patch":
+                cause = Cause(
+                    CauseType.INVALID, "patch", f"Invalid value: strict reading of the object failed: {listed}"
+                )
+                raise invalid(call.target.kind.kind_subject(call.target.name), [cause])
             case "Strict":
                 raise bad_request(f"strict reading of the object failed: {listed}")
             case "Ignore":

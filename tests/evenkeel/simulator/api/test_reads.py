@@ -76,8 +76,6 @@ async def test_selected_lists(query: str, names: list[str]) -> None:
         "continue=xyz",
         "continue=e30",
         "resourceVersion=-1",
-        "resourceVersionMatch=Exact",
-        "resourceVersion=1&resourceVersionMatch=Roughly",
     ],
 )
 async def test_parameters_that_cannot_be_read(query: str) -> None:
