@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 
@@ -14,7 +16,7 @@ from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.rendering import ListMeta
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import bad_request, expired, revision_too_large
-from evenkeel.simulator.api.store import HistoryGoneError, Key, Stored
+from evenkeel.simulator.api.store import HistoryGoneError, Key, Part, Stored
 
 _LATEST = -1
 
@@ -39,16 +41,16 @@ def list_objects(objects: ObjectStore, call: Call) -> tuple[list[Stored], ListMe
     page = _page_of(objects, call)
     with objects.versions.lock:
         newest = objects.versions.revision
-        found = _state(objects, call, page)
-    if passes is not None:
-        found = [stored for stored in found if passes(stored.body)]
-    rest = [stored for stored in found if stored.key > page.after] if page.after else found
-    shown = rest[: page.limit] if page.limit else rest
+        found, count = _state(objects, call, page)
+        if passes is not None:
+            found = (stored for stored in found if passes(stored.body))
+        shown = list(islice(found, page.limit) if page.limit else found)
+        # How many more pass is not told, so it is enough to know whether any does.
+        remaining = count - len(shown) if passes is None else int(next(found, None) is not None)
     revision = newest if page.revision is None else page.revision
-    remaining = len(rest) - len(shown)
     if not remaining:
         return shown, ListMeta(revision)
-    token = _token(revision if page.revision != _LATEST else newest, shown[-1].key)
+    token = _token(revision, shown[-1].key)
     return shown, ListMeta(revision, token, remaining if passes is None else None)
 
 
@@ -79,10 +81,12 @@ def _page_of(objects: ObjectStore, call: Call) -> _Page:
     return _Page(wanted if exact else None, None, limit)
 
 
-def _state(objects: ObjectStore, call: Call, page: _Page) -> list[Stored]:
-    """Return the objects as of the page's state."""
+def _state(objects: ObjectStore, call: Call, page: _Page) -> tuple[Iterator[Stored], int]:
+    """Return the objects as of the page's state, from the page on, and their number."""
     try:
-        return objects.versions.snapshot(call.target.kind.resource, call.target.namespace, page.revision)
+        return objects.versions.browse(
+            call.target.kind.resource, Part(call.target.namespace, page.revision, page.after)
+        )
     except HistoryGoneError:
         refusal = expired("the state that this list shows is no longer kept; begin again, or go on inconsistently")
         if page.after is not None:

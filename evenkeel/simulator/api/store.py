@@ -7,9 +7,10 @@ may keep what they were given. Calls may come from any thread; observers run in 
 from __future__ import annotations
 
 import bisect
+import heapq
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -71,6 +72,25 @@ class Change:
     type: ChangeType
     before: Stored | None
     after: Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of a kind's objects.
+
+    Args:
+        namespace: Only of this one; empty for all.
+        revision: As they were then; None for now.
+        after: Only what comes later in the order of namespace and name; None for all.
+    """
+
+    namespace: str = ""
+    revision: int | None = None
+    after: Key | None = None
+
+    def holds(self, key: Key) -> bool:
+        """Say whether an object would be in it, whenever it existed."""
+        return self.namespace in {"", key[0]} and (self.after is None or key > self.after)
 
 
 class HistoryGoneError(Exception):
@@ -163,11 +183,28 @@ class Store:
             HistoryGoneError: That revision lies before the kept history.
         """
         with self.lock:
-            collection = self._collection(resource)
-            if revision is None or revision >= self.revision:
-                return [collection.objects[key] for key in _within(collection.order, namespace)]
-            past = self._rewound(resource, revision)
-            return [past[key] for key in sorted(past) if not namespace or key[0] == namespace]
+            return list(self.browse(resource, Part(namespace, revision))[0])
+
+    def browse(self, resource: GroupResource, part: Part) -> tuple[Iterator[Stored], int]:
+        """Go through objects by namespace and name, and tell how many there are.
+
+        The lock must be held for as long as the iterator is used. Reading only the first of many objects costs
+        no more than these, so that the pages of a long list do not get dearer with its length.
+
+        Raises:
+            HistoryGoneError: The revision lies before the kept history.
+        """
+        collection = self._collection(resource)
+        order, objects = collection.order, collection.objects
+        places = _within(order, part)
+        past = {} if part.revision is None else self._undone(resource, part.revision)
+        if not past:
+            return (objects[order[place]] for place in places), len(places)
+        before = {key: stored for key, stored in past.items() if stored is not None and part.holds(key)}
+        count = len(places) - sum(key in objects and part.holds(key) for key in past) + len(before)
+        unchanged = (order[place] for place in places if order[place] not in past)
+        keys = heapq.merge(unchanged, sorted(before))
+        return (before[key] if key in before else objects[key] for key in keys), count
 
     def changes_since(self, resource: GroupResource, revision: int) -> list[Change]:
         """Return the changes after a revision, oldest first.
@@ -220,14 +257,11 @@ class Store:
             found = self._collections.setdefault(resource, _Collection())
         return found
 
-    def _rewound(self, resource: GroupResource, revision: int) -> dict[Key, Stored]:
-        """Return all objects as they were at a revision, by undoing what came later."""
-        past = dict(self._collection(resource).objects)
+    def _undone(self, resource: GroupResource, revision: int) -> dict[Key, Stored | None]:
+        """Return what every object that has changed since a revision was then; None where it was not there."""
+        past: dict[Key, Stored | None] = {}
         for change in reversed(self.changes_since(resource, revision)):
-            if change.before is None:
-                past.pop(change.after.key, None)
-            else:
-                past[change.before.key] = change.before
+            past[change.after.key] = change.before
         return past
 
     def _record(self, collection: _Collection, change: Change) -> None:
@@ -239,10 +273,12 @@ class Store:
             observer(change)
 
 
-def _within(order: list[Key], namespace: str) -> list[Key]:
-    """Return the keys of one namespace, or all."""
-    if not namespace:
-        return order
-    start = bisect.bisect_left(order, (namespace, ""))
-    end = bisect.bisect_left(order, (namespace + "\0", ""))
-    return order[start:end]
+def _within(order: list[Key], part: Part) -> range:
+    """Return the places of a part's keys, as far as they exist now."""
+    start, end = 0, len(order)
+    if part.namespace:
+        start = bisect.bisect_left(order, (part.namespace, ""))
+        end = bisect.bisect_left(order, (part.namespace + "\0", ""))
+    if part.after is not None:
+        start = max(start, bisect.bisect_right(order, part.after))
+    return range(start, max(start, end))

@@ -12,6 +12,7 @@ from evenkeel.simulator.api.store import (
     Change,
     ChangeType,
     HistoryGoneError,
+    Part,
     Store,
     Stored,
     WriteConflictError,
@@ -149,3 +150,30 @@ def test_replaying_the_changes_since_any_snapshot_gives_the_present(steps: list[
         else:
             state[change.after.key] = change.after
     assert [state[key] for key in sorted(state)] == store.snapshot(THINGS)
+
+
+_PLACES = st.tuples(st.sampled_from(("a", "b")), st.sampled_from("wxyz"))
+
+
+@given(
+    st.lists(st.tuples(_PLACES, st.booleans()), max_size=30),
+    st.integers(0, 30),
+    st.sampled_from(("", "a", "b", "c")),
+    st.none() | _PLACES,
+)
+def test_any_part_of_any_past_state_is_what_a_copy_made_then_holds(
+    steps: list[tuple[tuple[str, str], bool]], at: int, namespace: str, after: tuple[str, str] | None
+) -> None:
+    store = Store()
+    copies = [(store.revision, store.snapshot(THINGS))]
+    for (space, name), keep in steps:
+        if keep:
+            store.put(THINGS, body(name, space, n=len(copies)), expected=store.read(THINGS, (space, name)))
+        else:
+            store.remove(THINGS, (space, name))
+        copies.append((store.revision, store.snapshot(THINGS)))
+    revision, copy = copies[min(at, len(steps))]
+    wanted = [s for s in copy if namespace in {"", s.key[0]} and (after is None or s.key > after)]
+    with store.lock:
+        found, count = store.browse(THINGS, Part(namespace, revision, after))
+        assert (list(found), count) == (wanted, len(wanted))
