@@ -20,7 +20,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 test: setup ## Run the tests; needs no network, root or Go after set-up.
-	$(BIN)/python -m pytest -q tests
+	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile tests
 
 check: setup ## Format, lint, types, import contracts.
 	$(BIN)/ruff format --check .
