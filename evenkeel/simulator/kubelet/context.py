@@ -13,6 +13,7 @@ from evenkeel.simulator.kubelet.actuation import Actuation
 from evenkeel.simulator.kubelet.admission import NodeState
 from evenkeel.simulator.kubelet.events import Event, Recorder
 from evenkeel.simulator.kubelet.metrics import ResizeMetrics
+from evenkeel.simulator.kubelet.podview import Allocation
 from evenkeel.simulator.kubelet.records import Checkpoints, PodRecord, Stage
 from evenkeel.simulator.kubelet.reports import Reports
 from evenkeel.simulator.kubelet.runtime import Runtime, Sandbox
@@ -94,12 +95,15 @@ class Context:
         """Write an event about a pod."""
         self.recorder.tell(record.view, event)
 
+    def allocation(self, record: PodRecord) -> Allocation:
+        """Return what a pod was granted: as of the beginning of its sync while one is under way."""
+        return record.syncing if record.syncing is not None else self.checkpoints.allocation(record.view)
+
     def actuation(self, record: PodRecord) -> Actuation:
         """Return what separates a pod's actual resources from its allocation."""
         sandbox = self.sandbox(record)
         running = tuple(c.name for c in record.view.containers if sandbox and sandbox.is_running(c.name))
-        allocated = self.checkpoints.allocation(record.view)
-        return Actuation(record.view, allocated, self.checkpoints.in_force(record.view.uid), running)
+        return Actuation(record.view, self.allocation(record), self.checkpoints.in_force(record.view.uid), running)
 
     def publish(self, record: PodRecord) -> None:
         """Report the present status of a pod."""
@@ -111,7 +115,7 @@ class Context:
         return Scene(
             record,
             sandbox,
-            self.checkpoints.allocation(record.view),
+            self.allocation(record),
             self.checkpoints.in_force(record.view.uid),
             frozenset(self._ready(record, sandbox)) if sandbox else frozenset(),
             self.address,

@@ -84,6 +84,7 @@ class PodRecord:
         holds: What it holds of the node, until something changes.
         dead: Opens once none of its containers runs any more.
         is_stale: Whether the next sync still works with the allocation before the last.
+        syncing: The allocation that the sync under way works with, whatever is granted meanwhile.
     """
 
     view: PodView
@@ -104,6 +105,7 @@ class PodRecord:
     holds: Amounts | None = None
     dead: Gate = field(default_factory=Gate)
     is_stale: bool = False
+    syncing: Allocation | None = None
 
 
 @dataclass(slots=True)

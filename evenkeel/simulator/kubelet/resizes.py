@@ -260,7 +260,7 @@ class Resizes:
         generation = record.conditions.finish()
         if generation is None:
             return
-        allocation = self._context.checkpoints.allocation(record.view)
+        allocation = self._context.allocation(record)
         summary = events.resize_summary(record.view, allocation, generation)
         self._context.tell(record, Event(events.NORMAL, "ResizeCompleted", f"Pod resize completed: {summary}"))
 
@@ -289,7 +289,7 @@ class Resizes:
         news = record.conditions.fail(message, view.generation, self._context.now())
         self._count_progress()
         if news and record.conditions.progress:
-            allocation = self._context.checkpoints.allocation(view)
+            allocation = self._context.allocation(record)
             summary = events.resize_summary(view, allocation, record.conditions.progress.generation, message)
             self._context.tell(record, Event(events.WARNING, "ResizeError", f"Pod resize error: {summary}"))
 

@@ -20,6 +20,9 @@ from evenkeel.simulator.kubelet.script import Script, Steps
 from evenkeel.simulator.kubelet.status import is_initialized, phase_of
 
 _AT_ONCE = timedelta(0)
+_HAND_OVER = timedelta(milliseconds=1)
+"""How long a worker takes to wake up; what is asked of it within that time is one sync."""
+
 _USUAL_INIT_TIME = timedelta(milliseconds=500)
 """How long an init container runs whose behaviour does not say when it ends."""
 
@@ -60,7 +63,7 @@ class Workers:
             return
         context = self._context
         now = context.now()
-        when = max(now, at or now)
+        when = max(now + _HAND_OVER, at or now)
         if record.script is not None:
             record.again_at = when if record.again_at is None else min(record.again_at, when)
             return
@@ -98,6 +101,7 @@ class Workers:
             if timer is not None:
                 timer.cancel()
         record.wake = record.wake_at = record.resync = None
+        record.syncing = None
         if record.script is not None:
             record.script.call_off()
             record.script = None
@@ -119,7 +123,7 @@ class Workers:
     def _synced(self, record: PodRecord, findings: _Findings) -> None:
         """Note the end of a sync, and when the next one is due."""
         context, now = self._context, self._context.now()
-        record.script, record.last_sync = None, now
+        record.script, record.last_sync, record.syncing = None, now, None
         again, record.again_at = record.again_at, None
         if record.resync is not None:
             record.resync.cancel()
@@ -142,6 +146,7 @@ class Workers:
             findings.changed = True
             return
         record.synced_generation = record.view.generation
+        record.syncing = context.checkpoints.allocation(record.view)
         self.resizes.settle(record)
         scene = context.scene(record)
         context.publish(record)
@@ -174,7 +179,7 @@ class Workers:
         """Make a pod's sandbox."""
         context, view = self._context, record.view
         yield context.timing.sandbox
-        allocation = context.checkpoints.allocation(view)
+        allocation = context.allocation(record)
         cgroup = pod_cgroup(view, spec_requests(view, allocation).cpu_millis, allocation)
         context.runtime.create_sandbox(view.uid, cgroup)
 
@@ -215,7 +220,7 @@ class Workers:
         context, uid = self._context, record.view.uid
         context.tell(record, Event(events.NORMAL, "Pulled", f"Image {view.image} is on the node", view.name))
         yield context.timing.container_start
-        resources = context.checkpoints.allocation(record.view).get(view.name, view.resources)
+        resources = context.allocation(record).get(view.name, view.resources)
         behaviour = context.source.behaviour_of(record.view.body, view.name)
         ends = behaviour.exits_after
         if ends is None and view.role is Role.INIT:
@@ -241,7 +246,7 @@ class Workers:
         A container with changed resources begins afresh (spec: in-place-resize 3.6).
         """
         context, ended = self._context, container.finished or container.started
-        resources = context.checkpoints.allocation(record.view).get(view.name, view.resources)
+        resources = context.allocation(record).get(view.name, view.resources)
         key = (view.name, repr(container_cgroup(resources)))
         known = record.back_offs.get(key)
         longest = context.timing.longest_back_off
