@@ -195,14 +195,14 @@ def _head(kind: str, name: str) -> JsonObject:
     return {"apiVersion": API_VERSIONS[kind], "kind": kind, "metadata": metadata}
 
 
-def template(app: str = "web", cpu: str = "100m", **spec: object) -> JsonObject:
+def template(app: str = "web", /, cpu: str = "100m", **spec: object) -> JsonObject:
     """Return a pod template of one container."""
     resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
     container = {"name": "app", "image": "example.dev/app:1", "resources": resources}
     return {"metadata": {"labels": {"app": app}}, "spec": {"containers": [container], **spec}}
 
 
-def workload(kind: str, name: str = "web", **spec: object) -> JsonObject:
+def workload(kind: str, name: str = "web", /, **spec: object) -> JsonObject:
     """Return a workload whose pods bear its name as label ``app``."""
     whole: JsonObject = {"template": template(name), **spec}
     if kind not in {"Job", "ReplicationController", "CronJob"}:
@@ -210,7 +210,7 @@ def workload(kind: str, name: str = "web", **spec: object) -> JsonObject:
     return _head(kind, name) | {"spec": whole}
 
 
-def budget(name: str = "p", **spec: object) -> JsonObject:
+def budget(name: str = "p", /, **spec: object) -> JsonObject:
     """Return a disruption budget over the pods of app ``web``."""
     return _head("PodDisruptionBudget", name) | {"spec": {"selector": {"matchLabels": {"app": "web"}}, **spec}}
 
