@@ -72,10 +72,10 @@ class Installation:
         programs = self._launching.manifests.programs.values()
         return tuple(f"system:serviceaccount:{one.namespace}:{one.service_account}" for one in programs)
 
-    async def start(self, names: Iterable[str] = ()) -> None:
+    def start(self, names: Iterable[str] = ()) -> None:
         """Start the processes, all of them unless some are named."""
         for name in names or self.names:
-            self._running[name] = await RunningProgram.start(self._invocation(name), self._launching.folder)
+            self._running[name] = RunningProgram.start(self._invocation(name), self._launching.folder)
 
     async def end(self, name: str) -> None:
         """End one process in good order."""
@@ -119,7 +119,6 @@ class Installation:
             # The admission controller would go on serving for a while, for callers that learn late of its end.
             for program in self._running.values():
                 program.kill()
-        await asyncio.gather(*(program.end() for program in self._running.values()))
         self.collect()
         self._running.clear()
 

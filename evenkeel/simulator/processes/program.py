@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
+import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,32 +40,27 @@ class RunningProgram:
         process: The process.
     """
 
-    def __init__(self, invocation: Invocation, log: LogTail, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, invocation: Invocation, log: LogTail, process: subprocess.Popen[bytes]) -> None:
         self.invocation = invocation
         self.log = log
         self._process = process
 
     @classmethod
-    async def start(cls, invocation: Invocation, folder: Path) -> RunningProgram:
+    def start(cls, invocation: Invocation, folder: Path) -> RunningProgram:
         """Start a program whose output is added to a file of its name in a folder."""
         path = folder / f"{invocation.name}.log"
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
         with path.open("ab") as output:
             # A session of its own: an interrupt at the terminal reaches only the one who ends the others in order.
-            process = await asyncio.create_subprocess_exec(
-                *invocation.words,
-                stdin=asyncio.subprocess.DEVNULL,
+            process = subprocess.Popen(  # noqa: S603 the words are our own
+                invocation.words,
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 env={**inherited, **invocation.environment},
                 start_new_session=True,
             )
         return cls(invocation, LogTail(path), process)
-
-    @property
-    def name(self) -> str:
-        """Its short name."""
-        return self.invocation.name
 
     @property
     def pid(self) -> int:
@@ -76,29 +70,23 @@ class RunningProgram:
     @property
     def status(self) -> int | None:
         """Its exit status, None while it runs."""
-        return self._process.returncode
+        return self._process.poll()
 
     def ask_to_end(self) -> None:
         """Send the signal that a node sends."""
-        if self.status is None:
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGTERM)
+        self._process.terminate()
 
     async def end(self, seconds: float = _TERM_SECONDS) -> None:
         """Ask it to end, and kill it when it does not in time."""
         self.ask_to_end()
         try:
-            async with asyncio.timeout(seconds):
-                await self._process.wait()
-        except TimeoutError:
-            self.kill()
+            await asyncio.to_thread(self._process.wait, seconds)
+        except subprocess.TimeoutExpired:
+            pass
         finally:
-            if self.status is None:
-                self.kill()
-        await self._process.wait()
+            self.kill()
 
     def kill(self) -> None:
-        """End it at once."""
-        if self.status is None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        """End it at once, if it has not ended."""
+        self._process.kill()
+        self._process.wait()

@@ -38,12 +38,11 @@ class Chronicle:
 
     Args:
         server: The cluster's API server.
-        listener: Told of each happening at once.
     """
 
-    def __init__(self, server: ApiServer, listener: Callable[[Happening], None]) -> None:
+    def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._listener = listener
+        self._handed_out = 0
         self._collect_logs: Callable[[], None] = lambda: None
         self._start = server.clock.now()
         self._stops: list[Callable[[], None]] = []
@@ -80,6 +79,12 @@ class Chronicle:
             stop()
         self._stops.clear()
 
+    def news(self) -> list[Happening]:
+        """Return what has happened since the last call."""
+        found = self.happenings[self._handed_out :]
+        self._handed_out += len(found)
+        return found
+
     def now(self) -> timedelta:
         """Return the time since the beginning."""
         return self._server.clock.now() - self._start
@@ -102,9 +107,7 @@ class Chronicle:
         self._take([Done(self.now(), what)])
 
     def _take(self, happenings: list[Happening]) -> None:
-        for happening in happenings:
-            self.happenings.append(happening)
-            self._listener(happening)
+        self.happenings += happenings
 
 
 def pod_happenings(change: Change, at: timedelta) -> list[Happening]:

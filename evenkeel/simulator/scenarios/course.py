@@ -13,6 +13,7 @@ from autoscaling.quantity import Quantity
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.status import StatusError
+from evenkeel.simulator.kubelet.kubelet import Kubelet
 from evenkeel.simulator.scenarios.chronicle import Chronicle, listed
 from evenkeel.simulator.scenarios.document import Scenario
 from evenkeel.simulator.scenarios.objects import (
@@ -23,7 +24,20 @@ from evenkeel.simulator.scenarios.objects import (
     workload_object,
 )
 from evenkeel.simulator.scenarios.stage import Stage
-from evenkeel.simulator.scenarios.steps import Apply, Break, Delete, NewUsage, Recommend, Reference, Restart, Step, Use
+from evenkeel.simulator.scenarios.steps import (
+    Apply,
+    Break,
+    Delete,
+    KubeletChange,
+    NewUsage,
+    NodeChange,
+    Recommend,
+    Reference,
+    Restart,
+    Step,
+    Trouble,
+    Use,
+)
 from evenkeel.simulator.workloads.catalogue import Catalogue
 
 GROUP = ApiGroup.EVENKEEL
@@ -85,6 +99,9 @@ class Course:
             case Restart(restart=program):
                 self.chronicle.did(f"{program.value} ends and starts again")
                 await self.stage.restart(program)
+            case Trouble(node=change):
+                self.chronicle.did(f"node {change.name}: {', '.join(change.words())}")
+                trouble(self.stage.cluster.nodes[change.name], change)
 
     async def _apply(self, one: JsonObject) -> None:
         """Create or change an object.
@@ -133,6 +150,25 @@ class Course:
         container = self.scenario.workloads[use.workload].containers[use.container]
         behaviour = container.behaviour(self.folder, use.usage)
         self.stage.cluster.catalogue.add(behaviour_name(use.workload, use.container), behaviour)
+
+
+def trouble(kubelet: Kubelet, change: NodeChange) -> None:
+    """Let something happen to a node."""
+    if change.pressure is not None:
+        kubelet.set_pressure(change.pressure.value, holds=True)
+    if change.relief is not None:
+        kubelet.set_pressure(change.relief.value, holds=False)
+    if change.refused_updates is not None:
+        kubelet.runtime.failures.updates = change.refused_updates
+    match change.kubelet:
+        case KubeletChange.STOP:
+            kubelet.stop()
+        case KubeletChange.START:
+            kubelet.start()
+        case KubeletChange.RESTART:
+            kubelet.restart()
+        case None:
+            return
 
 
 def fill_catalogue(catalogue: Catalogue, scenario: Scenario, folder: Path) -> None:

@@ -16,7 +16,7 @@ from evenkeel.simulator.scenarios.expectations import (
     TargetsNear,
     VpaExpected,
 )
-from evenkeel.simulator.scenarios.steps import Apply, Recommend, Step, Use
+from evenkeel.simulator.scenarios.steps import Apply, Recommend, Step, Trouble, Use
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a scenario file: keys and indexes from the top."""
@@ -60,6 +60,8 @@ def _of_step(scenario: Scenario, place: Place, step: Step) -> Iterator[Fault]:
         yield (*place, "at"), f"{_path(place)}.at: the scenario is over by then; raise duration or come earlier"
     if isinstance(step, Recommend):
         yield from _among(step.recommend.vpa, scenario.vpas, (*place, "recommend", "vpa"), "name a VPA under vpas")
+    if isinstance(step, Trouble):
+        yield from _among(step.node.name, scenario.nodes, (*place, "node", "name"), "name a node under nodes")
     if isinstance(step, Use):
         yield from _workload(scenario, (*place, "use"), step.use.workload, step.use.container)
 

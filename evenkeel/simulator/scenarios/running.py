@@ -31,7 +31,7 @@ class Watching:
     """Who is told of a run while it goes on.
 
     Args:
-        on_happening: Told of everything that happens.
+        on_happening: Told of everything that happens, at the latest after a second of simulated time.
         on_ready: Given the cluster when the scenario begins.
         on_tick: Called after every second of simulated time.
     """
@@ -112,7 +112,7 @@ class Run:
             EvenkeelError: It could not be played to its end.
         """
         stage = self.stage
-        self._chronicle = Chronicle(stage.cluster.server, self.watching.on_happening)
+        self._chronicle = Chronicle(stage.cluster.server)
         self._stack.callback(self._chronicle.end)
         stage.cluster.server.requests.clear()
         self._chronicle.begin({VPA_RESOURCE: ""}, stage.installation.collect)
@@ -136,6 +136,8 @@ class Run:
             await self.stage.pass_time(chronicle.start + until)
             if not until % _USAGE_PERIOD:
                 chronicle.take_usage()
+            for happening in chronicle.news():
+                self.watching.on_happening(happening)
             self.watching.on_tick(until)
             if self.speed is not None:
                 ahead = (until - now).total_seconds() / self.speed - (time.monotonic() - began)

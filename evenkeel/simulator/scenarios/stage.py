@@ -28,6 +28,16 @@ NAMES = cluster_names(ApiGroup.EVENKEEL)
 _READY_WITHIN = timedelta(minutes=2)
 _STEP = timedelta(seconds=1)
 _ROUND_START_SECONDS = 30
+_CALM: dict[Program, tuple[str, ...]] = {
+    Program.RECOMMENDER: (
+        "--leader-elect-lease-duration=5m",
+        "--leader-elect-renew-deadline=4m",
+        "--leader-elect-retry-period=1m",
+    ),
+    Program.ADMISSION: ("--status-lease-update-interval=20s",),
+}
+_CALM[Program.UPDATER] = _CALM[Program.RECOMMENDER]
+"""Leases that are renewed less often: nothing competes for them here, and each renewal takes real time."""
 
 
 class StageError(EvenkeelError):
@@ -108,7 +118,7 @@ class Stage:
         """
         if self.lockstep is not None:
             self.lockstep.expect(*self.installation.names)
-        await self.installation.start()
+        self.installation.start()
         deadline = self.cluster.clock.now() + _READY_WITHIN
         while missing := self._missing():
             if self.cluster.clock.now() > deadline:
@@ -125,7 +135,7 @@ class Stage:
         await self.installation.end(program.value)
         if self.lockstep is not None:
             self.lockstep.expect(program.value)
-        await self.installation.start((program.value,))
+        self.installation.start((program.value,))
 
     def round_moment(self) -> datetime:
         """Return the next moment that is a whole number of half minutes."""
@@ -172,7 +182,8 @@ async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogLis
             dice = LockstepSettings(seed=settings.seed)
             lockstep = await stack.enter_async_context(serve_lockstep(cluster.server, dice))
         flags = {
-            program.value: (f"--profile={settings.profile.value}", *scenario.flags.of(program)) for program in Program
+            program.value: (f"--profile={settings.profile.value}", *_CALM[program], *scenario.flags.of(program))
+            for program in Program
         }
         clock_of: Callable[[str], str] = lockstep.url if lockstep is not None else lambda _: ""
         installation = Installation(cluster, endpoint, Launching(manifests, settings.folder, flags, clock_of, on_log))

@@ -152,6 +152,63 @@ class Restart(Timed):
     restart: Program
 
 
+class KubeletChange(StrEnum):
+    """What is done to the program of a node's kubelet; containers run on without it."""
+
+    STOP = "stop"
+    START = "start"
+    RESTART = "restart"
+
+
+class PressureKind(StrEnum):
+    """What a node can be short of."""
+
+    DISK = "DiskPressure"
+    PID = "PIDPressure"
+    MEMORY = "MemoryPressure"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange(Part):
+    """Something that happens to a node.
+
+    Args:
+        name: The node.
+        pressure: A pressure that it has from now on.
+        relief: A pressure that it has no longer.
+        kubelet: What is done to its kubelet.
+        refused_updates: How many of the next calls that update a container fail.
+    """
+
+    name: str
+    pressure: PressureKind | None = None
+    relief: PressureKind | None = None
+    kubelet: KubeletChange | None = None
+    refused_updates: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a change that changes nothing."""
+        if not self.words():
+            raise ValueError("say at least one of pressure, relief, kubelet and refusedUpdates")
+
+    def words(self) -> list[str]:
+        """Return what happens, for who watches."""
+        said = {
+            "begins to have": self.pressure,
+            "has no longer": self.relief,
+            "kubelet:": self.kubelet,
+            "refused updates:": self.refused_updates,
+        }
+        return [f"{what} {value}" for what, value in said.items() if value is not None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble(Timed):
+    """Let something happen to a node."""
+
+    node: NodeChange
+
+
 _KINDS: dict[str, type[Timed]] = {
     "apply": Apply,
     "delete": Delete,
@@ -159,6 +216,7 @@ _KINDS: dict[str, type[Timed]] = {
     "use": Use,
     "fault": Break,
     "restart": Restart,
+    "node": Trouble,
 }
 
 
@@ -173,7 +231,8 @@ Step: TypeAlias = Annotated[
     | Annotated[Recommend, Tag("recommend")]
     | Annotated[Use, Tag("use")]
     | Annotated[Break, Tag("fault")]
-    | Annotated[Restart, Tag("restart")],
+    | Annotated[Restart, Tag("restart")]
+    | Annotated[Trouble, Tag("node")],
     Discriminator(step_key),
 ]
 STEP_KEYS = tuple(_KINDS)
