@@ -240,7 +240,8 @@ def _state(stored: Stored) -> SetState:
     body = stored.body
     status = child(body, "status")
     numbers = (number(body, "spec", "replicas"), number(status, "replicas"), number(status, "availableReplicas"))
-    return SetState(stored.key[1], *numbers, created(body), annotated_number(body, MOST))
+    notes = (annotated_number(body, MOST), annotated_number(body, DESIRED))
+    return SetState(stored.key[1], *numbers, created(body), *notes)
 
 
 def _is_empty(replica_set: JsonObject) -> bool:

@@ -20,6 +20,7 @@ class SetState:
         available: How many of them have been ready for long enough.
         created: When it was created.
         most: How many pods the whole Deployment was allowed when this set got its size; None when it does not say.
+        desired: How many the Deployment asked for then; None when the set does not say.
     """
 
     name: str
@@ -28,6 +29,7 @@ class SetState:
     available: int
     created: datetime
     most: int | None = None
+    desired: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _single(new: SetState | None, active: list[SetState], old: Sequence[SetState
 
 def _is_saturated(bounds: Bounds, new: SetState) -> bool:
     """Say whether the new set has all that the Deployment asks for."""
-    return new.replicas == bounds.replicas and new.available == bounds.replicas
+    return new.replicas == new.available == new.desired == bounds.replicas
 
 
 def _in_proportion(bounds: Bounds, active: list[SetState]) -> dict[str, int]:
