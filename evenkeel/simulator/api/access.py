@@ -16,6 +16,11 @@ from evenkeel.simulator.api.status import Subject, forbidden, unauthorized
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
 ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
+ACCOUNT, ACCOUNTS = "system:serviceaccount", "system:serviceaccounts"
+ISSUED_PREFIX = "evenkeel-sa."
+"""How tokens begin that were issued for service accounts: once they have ended they are good for nothing."""
+
+_IMPERSONATE = "impersonate"
 _OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/api", "/apis", "/openapi")
 
 
@@ -39,15 +44,40 @@ class Access:
             StatusError: No valid token came with it (401).
         """
         token = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        user = self.bearer_of(token, now)
+        if user is not None:
+            return user
+        if self.tokens or token.startswith(ISSUED_PREFIX):
+            raise unauthorized()
+        return ADMIN
+
+    def bearer_of(self, token: str, now: datetime) -> User | None:
+        """Return whom a token is for, None when it is not valid."""
         user = self.tokens.get(token)
         if user is None and token in self.issued and self.issued[token][1] > now:
             user = self.issued[token][0]
-        if user is None and not self.tokens:
-            return ADMIN
-        if user is None:
-            raise unauthorized()
-        groups = user.groups if AUTHENTICATED in user.groups else (*user.groups, AUTHENTICATED)
-        return User(user.name, groups, user.uid)
+        return _with_groups(user, AUTHENTICATED) if user else None
+
+    def acting_as(self, objects: ObjectStore, user: User, headers: Mapping[str, str]) -> User:
+        """Return as whom a user wants to act: another one, when the request says so.
+
+        Raises:
+            StatusError: The user may not act as that one (403).
+        """
+        name = headers.get("impersonate-user", "")
+        if not name:
+            return user
+        namespace, _, account = (
+            name.removeprefix(f"{ACCOUNT}:").partition(":") if name.startswith(ACCOUNT) else ("",) * 3
+        )
+        wanted = Attributes(_IMPERSONATE, "", "users", name=name)
+        if account:
+            wanted = Attributes(_IMPERSONATE, "", "serviceaccounts", name=account, namespace=namespace)
+        if not self.allows(objects, user, wanted):
+            raise forbidden(Subject(wanted.plural, "", name), f'User "{user.name}" cannot act as somebody else')
+        groups = tuple(filter(None, headers.get("impersonate-group", "").split(",")))
+        own = account_groups(namespace) if account else ()
+        return _with_groups(User(name, (*groups, *own)), AUTHENTICATED)
 
     def issue(self, token: str, user: User, lifetime: timedelta, now: datetime) -> datetime:
         """Accept a token for a user from now on, for a while; returns when it ends."""
@@ -60,12 +90,11 @@ class Access:
         Raises:
             StatusError: No role allows it (403).
         """
-        if not self.rbac or MASTERS in call.user.groups:
-            return
         target = call.target
-        rules = _rules_of(objects, call.user, target.namespace)
-        wanted = _Wanted(call.verb, target.kind.group, target.kind.plural, target.subresource, target.name)
-        if any(_allows(rule, wanted) for rule in rules):
+        wanted = Attributes(
+            call.verb, target.kind.group, target.kind.plural, target.subresource, target.name, target.namespace
+        )
+        if self.allows(objects, call.user, wanted):
             return
         scope = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
         why = (
@@ -74,30 +103,72 @@ class Access:
         )
         raise forbidden(target.kind.subject(target.name), why)
 
+    def allows(self, objects: ObjectStore, user: User, wanted: Attributes) -> bool:
+        """Say whether a user may do something."""
+        if not self.rbac or MASTERS in user.groups or wanted.is_open_to_all():
+            return True
+        return any(_allows(rule, wanted) for rule in rules_of(objects, user, wanted.namespace))
+
+    def allows_path(self, objects: ObjectStore, user: User, verb: str, path: str) -> bool:
+        """Say whether a user may do something on a path that is no resource."""
+        if not self.rbac or MASTERS in user.groups or any(_below(path, root) for root in _OPEN_PATHS):
+            return True
+        return any(
+            _has(texts(rule, "verbs"), verb) and _covers_path(texts(rule, "nonResourceURLs"), path)
+            for rule in rules_of(objects, user, "")
+        )
+
     def check_path(self, objects: ObjectStore, request: Request, user: User) -> None:
         """Make sure that the user may read a path that is no resource; discovery is open to everybody known.
 
         Raises:
             StatusError: No role allows it (403).
         """
-        if not self.rbac or MASTERS in user.groups or any(_below(request.path, path) for path in _OPEN_PATHS):
-            return
         verb = request.method.lower()
-        for rule in _rules_of(objects, user, ""):
-            if _has(texts(rule, "verbs"), verb) and _covers_path(texts(rule, "nonResourceURLs"), request.path):
-                return
-        raise forbidden(Subject(), f'User "{user.name}" cannot {verb} path "{request.path}"')
+        if not self.allows_path(objects, user, verb, request.path):
+            raise forbidden(Subject(), f'User "{user.name}" cannot {verb} path "{request.path}"')
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a rule has to allow."""
+class Attributes:
+    """What somebody wants to do to a resource.
+
+    Args:
+        verb: API verb.
+        group: Group of the resource.
+        plural: The resource.
+        subresource: Its part, empty for the whole.
+        name: Name of the object; empty for any.
+        namespace: Where; empty for the whole cluster.
+    """
 
     verb: str
     group: str
     plural: str
-    subresource: str
-    name: str
+    subresource: str = ""
+    name: str = ""
+    namespace: str = ""
+
+    def is_open_to_all(self) -> bool:
+        """Say whether everybody who is known may do it: ask about oneself."""
+        return self.verb == "create" and (self.group, self.plural) in _OPEN_REVIEWS
+
+
+_OPEN_REVIEWS = (
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+)
+
+
+def account_groups(namespace: str) -> tuple[str, ...]:
+    """Return the groups of a namespace's service accounts."""
+    return ACCOUNTS, f"{ACCOUNTS}:{namespace}"
+
+
+def _with_groups(user: User, *groups: str) -> User:
+    """Return a user who is in some more groups."""
+    return User(user.name, tuple(dict.fromkeys((*user.groups, *groups))), user.uid)
 
 
 def _below(path: str, root: str) -> bool:
@@ -115,7 +186,7 @@ def _has(values: list[str], wanted: str) -> bool:
     return wanted in values or "*" in values
 
 
-def _allows(rule: JsonObject, wanted: _Wanted) -> bool:
+def _allows(rule: JsonObject, wanted: Attributes) -> bool:
     """Say whether one rule allows what is wanted."""
     if not _has(texts(rule, "verbs"), wanted.verb) or not _has(texts(rule, "apiGroups"), wanted.group):
         return False
@@ -128,7 +199,7 @@ def _allows(rule: JsonObject, wanted: _Wanted) -> bool:
     return not names or wanted.name in names
 
 
-def _rules_of(objects: ObjectStore, user: User, namespace: str) -> Iterator[JsonObject]:
+def rules_of(objects: ObjectStore, user: User, namespace: str) -> Iterator[JsonObject]:
     """Yield every rule that applies to a user, cluster-wide and in a namespace."""
     for binding in _stored(objects, "clusterrolebindings"):
         if _binds(binding, user):

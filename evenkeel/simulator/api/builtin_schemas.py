@@ -14,6 +14,7 @@ from evenkeel.simulator.api.kinds import Kind
 KEY_DEFAULTS = "x-evenkeel-key-defaults"
 """Where a list's schema says what stands for keys that its items lack."""
 
+_METADATA = "V1ObjectMeta"
 _MODELS = "kubernetes.aio.client.models"
 _TYPE = re.compile(r"(?P<outer>List|Dict)\[(?:str, )?(?P<inner>.+)\]")
 _OWNER = re.compile(r"(?P<owner>[A-Z][a-z]+)??V(?P<version>\d+(?:(?:alpha|beta)\d+)?)(?P<name>[A-Z].*)")
@@ -140,13 +141,19 @@ def schema_of(group: str, version: str, kind: str) -> JsonObject | None:
 
 def metadata_schema() -> JsonObject:
     """Return the schema of every object's metadata."""
-    return _resolved("V1ObjectMeta")
+    return _resolved(_METADATA)
 
 
-def definitions_of(kinds: Iterable[Kind]) -> dict[str, JsonObject]:
-    """Return the schemas of some built-in kinds and of all types they use, which refer to each other by name."""
+def definitions_of(kinds: Iterable[Kind], *, metadata: bool = False) -> dict[str, JsonObject]:
+    """Return the schemas of some built-in kinds and of all types they use, which refer to each other by name.
+
+    Args:
+        kinds: The kinds.
+        metadata: Whether to return the types of metadata in any case.
+    """
     found: dict[str, JsonObject] = {}
-    waiting = [name for kind in kinds if (name := _model_name(kind.group, kind.version, kind.kind))]
+    waiting = [_METADATA] if metadata else []
+    waiting += [name for kind in kinds if (name := _model_name(kind.group, kind.version, kind.kind))]
 
     def refer(name: str) -> JsonObject:
         waiting.append(name)
@@ -210,6 +217,8 @@ def _schema(name: str, refer: Callable[[str], JsonObject], *, described: bool) -
         if info.is_required():
             required.append(field)
     schema: JsonObject = {"type": "object", "properties": properties}
+    if described:
+        schema["description"] = (model.__doc__ or "").strip().partition("\n")[0]
     if required:
         schema["required"] = required
     if name in _ATOMIC:

@@ -1,9 +1,10 @@
-"""Discovery: versions, groups, resources, health, and as much OpenAPI as kubectl asks for before it writes."""
+"""Discovery: versions, groups, resources, health and OpenAPI."""
 
 from __future__ import annotations
 
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.api.kinds import Kind, KindRegistry
+from evenkeel.simulator.api.openapi import openapi_v3
 
 GIT_VERSION = "v1.35.4"
 _VERSION: JsonObject = {"major": "1", "minor": "35", "gitVersion": GIT_VERSION, "platform": "linux/amd64"}
@@ -40,7 +41,7 @@ def discovery_document(registry: KindRegistry, path: str) -> JsonObject | str | 
         case ["apis", group, version]:
             return _resources(registry, group, version)
         case ["openapi", "v3", *rest]:
-            return _openapi(registry, rest)
+            return openapi_v3(registry, rest, GIT_VERSION)
         case _:
             return None
 
@@ -86,59 +87,3 @@ def _subresource(kind: Kind, name: str) -> JsonObject:
     if version:
         entry |= {"group": group, "version": version}
     return entry | {"kind": spoken, "verbs": list(_SUBRESOURCE_VERBS.get(name, _WRITE_PART_VERBS))}
-
-
-def _openapi(registry: KindRegistry, rest: list[str]) -> JsonObject | None:
-    """Return the index of OpenAPI documents, or the document of one group and version."""
-    if not rest:
-        roots = [_root(group, version) for group, versions in registry.group_versions().items() for version in versions]
-        return {"paths": {root: {"serverRelativeURL": f"/openapi/v3/{root}"} for root in roots}}
-    wanted = "/".join(rest)
-    kinds = [kind for kind in registry.all() if _root(kind.group, kind.version) == wanted]
-    if not kinds:
-        return None
-    return {
-        "openapi": "3.0.0",
-        "info": {"title": "Evenkeel embedded API server", "version": GIT_VERSION},
-        "paths": {_object_path(kind): {"patch": _patch_operation(kind)} for kind in kinds},
-        "components": {"schemas": {_schema_name(kind): _schema(kind) for kind in kinds}},
-    }
-
-
-def _root(group: str, version: str) -> str:
-    """Return the path below which a group and version is served."""
-    return f"apis/{group}/{version}" if group else f"api/{version}"
-
-
-def _object_path(kind: Kind) -> str:
-    """Return the path template of one object."""
-    scope = "namespaces/{namespace}/" if kind.namespaced else ""
-    return f"/{_root(kind.group, kind.version)}/{scope}{kind.plural}/{{name}}"
-
-
-def _identity(kind: Kind) -> JsonObject:
-    """Return a kind as OpenAPI extensions name it."""
-    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
-
-
-def _patch_operation(kind: Kind) -> JsonObject:
-    """Return the operation in which clients look for the parameters that writes take."""
-    names = ("dryRun", "fieldManager", "fieldValidation", "force")
-    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
-    return {
-        "x-kubernetes-action": "patch",
-        "x-kubernetes-group-version-kind": _identity(kind),
-        "parameters": parameters,
-        "responses": {"200": {"description": "OK"}},
-    }
-
-
-def _schema_name(kind: Kind) -> str:
-    """Return the name of a kind's schema."""
-    return f"{kind.group or 'core'}.{kind.version}.{kind.kind}"
-
-
-def _schema(kind: Kind) -> JsonObject:
-    """Return the schema of a kind: its own for a custom one, any object otherwise."""
-    source: JsonObject = dict(kind.schema.source) if kind.schema else {"type": "object"}
-    return source | {"x-kubernetes-group-version-kind": [_identity(kind)]}

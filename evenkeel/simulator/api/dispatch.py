@@ -33,6 +33,7 @@ from evenkeel.simulator.api.responses import (
     json_response,
     refusal,
 )
+from evenkeel.simulator.api.reviews import AUTHENTICATION, AUTHORIZATION, answer_review
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.status import StatusError, method_not_allowed, no_such_path, success
 from evenkeel.simulator.api.store import Stored
@@ -111,7 +112,8 @@ class Dispatcher:
         exchange.target = target_of(server.registry, request.path)
         if exchange.target is not None:
             exchange.verb = verb_of(request, exchange.target)
-        exchange.user = server.access.user_of(request.headers, server.clock.now())
+        sender = server.access.user_of(request.headers, server.clock.now())
+        exchange.user = server.access.acting_as(server.store, sender, request.headers)
         exchange.struck = server.faults.striking(exchange.verb, request.path, dict(request.query))
         for fault in exchange.struck:
             await self._strike(fault, exchange)
@@ -167,6 +169,8 @@ class Dispatcher:
         if not target.subresource and call.verb not in target.kind.verbs:
             raise method_not_allowed()
         check_options(call)
+        if target.kind.group in {AUTHORIZATION, AUTHENTICATION}:
+            return json_response(answer_review(server.store, server.access, call), HTTPStatus.CREATED)
         if target.kind.group == METRICS:
             return json_response(answer_metrics(server.metrics, call))
         if call.verb == "watch":

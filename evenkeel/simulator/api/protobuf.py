@@ -13,13 +13,16 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, decode
-from evenkeel.simulator.api.protobuf_fields import MESSAGES, OPTIONS_KIND, ROOTS, Field, Shape
+from evenkeel.simulator.api.protobuf_fields import OPTIONS_KIND, ROOTS, Field, Shape, messages
 from evenkeel.simulator.api.status import StatusError, bad_request, unsupported_media_type
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _PACKAGE = "evenkeel"
-_SCALARS = ("string", "bytes", "bool", "int32", "int64")
+_SCALARS = ("string", "bytes", "bool", "int32", "int64", "double")
+_TEXT = 1
+"""What an IntOrString's type says when it holds a text."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -47,14 +50,13 @@ def read_protobuf(raw: bytes) -> JsonObject:
     name = OPTIONS_KIND if kind == OPTIONS_KIND else ROOTS.get((api_version, kind))
     if name is None:
         raise _unread(api_version, kind)
-    content = cast("bytes", getattr(envelope, "raw"))  # noqa: B009 - no attribute of the protocol
+    content = cast("bytes", _part(envelope, "raw"))
     return {"apiVersion": api_version, "kind": kind} | _shown(name, _parsed(name, content))
 
 
 def _unread(api_version: str, kind: str) -> StatusError:
     """Refuse a kind whose fields are not in the tables."""
-    read = "application/json", *(f"{PROTOBUF} of {known}" for _, known in ROOTS)
-    return unsupported_media_type(f"{PROTOBUF} of {api_version} {kind}", read)
+    return unsupported_media_type(f"{PROTOBUF} of {api_version} {kind}", ("application/json",))
 
 
 def _parsed(name: str, raw: bytes) -> _Message:
@@ -70,8 +72,8 @@ def _parsed(name: str, raw: bytes) -> _Message:
 def _shown(name: str, message: _Message) -> JsonObject:
     """Return a message as the JSON object it stands for."""
     result: JsonObject = {}
-    for field in MESSAGES[name]:
-        value: object = getattr(message, field.name)
+    for field in messages()[name]:
+        value = _part(message, field.name)
         match field.shape:
             case Shape.LIST:
                 items = [_value(field, item) for item in cast("Sequence[object]", value)]
@@ -99,10 +101,14 @@ def _value(field: Field, value: object) -> object:
             return base64.b64encode(cast("bytes", value)).decode()
         case "Time" | "MicroTime":
             return _moment(cast("_Message", value), micro=field.type == "MicroTime")
-        case "FieldsV1":
-            return _raw_json(cast("bytes", getattr(value, "Raw")))  # noqa: B009 - the library's name
+        case "FieldsV1" | "RawExtension":
+            return _raw_json(cast("bytes", _part(value, "Raw" if field.type == "FieldsV1" else "raw")))
+        case "Quantity":
+            return _part(value, "string")
+        case "IntOrString":
+            return _part(value, "strVal") if _part(value, "type") == _TEXT else _part(value, "intVal")
         case "ExtraValue":
-            return list(cast("Sequence[str]", getattr(value, "items")))  # noqa: B009 - no attribute of objects
+            return list(cast("Sequence[str]", _part(value, "items")))
         case scalar if scalar in _SCALARS:
             return value
         case name:
@@ -117,9 +123,15 @@ def _raw_json(raw: bytes) -> object:
         raise bad_request(f"the body carries JSON that cannot be read: {error}") from None
 
 
+def _part(message: object, name: str) -> object:
+    """Return one field of a message, which the library makes from the table."""
+    part: object = getattr(message, name)
+    return part
+
+
 def _moment(message: _Message, *, micro: bool) -> str | None:
     """Return a time as JSON has it, None for the zero time."""
-    seconds, nanos = (cast("int", getattr(message, part)) for part in ("seconds", "nanos"))
+    seconds, nanos = (cast("int", _part(message, part)) for part in ("seconds", "nanos"))
     if not seconds and not nanos:
         return None
     moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
@@ -130,14 +142,14 @@ def _moment(message: _Message, *, micro: bool) -> str | None:
 def _classes() -> dict[str, type]:
     """Return the library's class of every message in the tables."""
     file = descriptor_pb2.FileDescriptorProto(name="evenkeel/kubernetes.proto", package=_PACKAGE, syntax="proto2")
-    for name, fields in MESSAGES.items():
+    for name, fields in messages().items():
         message = file.message_type.add(name=name)
         for field in fields:
             _describe(message, field)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in MESSAGES
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in messages()
     }
 
 

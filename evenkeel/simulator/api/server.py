@@ -30,6 +30,7 @@ from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.pods import PodStrategy
 from evenkeel.simulator.api.policies import Policies
 from evenkeel.simulator.api.requestlog import RequestLog
+from evenkeel.simulator.api.reviews import review_kinds
 from evenkeel.simulator.api.store import DEFAULT_HISTORY, Store
 from evenkeel.simulator.api.strategies import (
     CustomStrategy,
@@ -114,7 +115,7 @@ class ApiServer:
     ) -> None:
         self.clock = clock or ManualClock()
         self.activity = Activity()
-        self.registry = KindRegistry(builtin_kinds())
+        self.registry = KindRegistry((*builtin_kinds(), *review_kinds()))
         self.store = ObjectStore(
             self.registry,
             self.clock,

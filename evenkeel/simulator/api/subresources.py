@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from evenkeel.simulator.api.access import Access
+from evenkeel.simulator.api.access import ACCOUNT, ISSUED_PREFIX, Access, account_groups
 from evenkeel.simulator.api.calls import Call, User
-from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text, texts, value_at
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.selectors import selector_text
 from evenkeel.simulator.api.status import (
     Cause,
     CauseType,
+    Subject,
     bad_request,
     conflict,
     invalid,
@@ -24,7 +25,8 @@ from evenkeel.simulator.clock import rfc3339
 
 _SERVED_SCALE = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
 _COPIED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-_TOKEN_LIFETIME_SECONDS = 3600
+_AUTHENTICATION, _AUDIENCE = "authentication.k8s.io", "https://kubernetes.default.svc"
+_TOKEN_LIFETIME_SECONDS, _SHORTEST_TOKEN_SECONDS, _LONGEST_TOKEN_SECONDS = 3600, 600, 2**32
 
 
 def scale_of(call: Call, stored: Stored) -> JsonObject:
@@ -111,11 +113,19 @@ def issue_token(objects: ObjectStore, access: Access, call: Call) -> JsonObject:
     """
     request = call.object()
     account = objects.existing(call.target.kind, call.target.key)
+    spec = ensure(request, "spec")
+    spec["audiences"] = texts(spec, "audiences") or [_AUDIENCE]
+    seconds = number(spec, "expirationSeconds", default=_TOKEN_LIFETIME_SECONDS)
+    spec["expirationSeconds"] = seconds
+    spec.setdefault("boundObjectRef", None)
+    if not _SHORTEST_TOKEN_SECONDS <= seconds <= _LONGEST_TOKEN_SECONDS:
+        message = f"Invalid value: {seconds}: must be from {_SHORTEST_TOKEN_SECONDS} to {_LONGEST_TOKEN_SECONDS}"
+        causes = [Cause(CauseType.INVALID, "spec.expirationSeconds", message)]
+        raise invalid(Subject("TokenRequest", _AUTHENTICATION), causes)
     namespace, name = account.key
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    user = User(f"system:serviceaccount:{namespace}:{name}", groups, account.uid)
-    seconds = number(request, "spec", "expirationSeconds", default=_TOKEN_LIFETIME_SECONDS)
-    token = f"sa.{namespace}.{name}.{objects.new_uid()}"
+    user = User(f"{ACCOUNT}:{namespace}:{name}", account_groups(namespace), account.uid)
+    token = f"{ISSUED_PREFIX}{namespace}.{name}.{objects.new_uid()}"
     ends = access.issue(token, user, timedelta(seconds=seconds), objects.now())
+    request["metadata"] = {"name": name, "namespace": namespace, "creationTimestamp": rfc3339(objects.now())}
     request["status"] = {"token": token, "expirationTimestamp": rfc3339(ends)}
-    return {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"} | request
+    return {**request, "kind": "TokenRequest", "apiVersion": f"{_AUTHENTICATION}/v1"}

@@ -102,8 +102,8 @@ async def test_openapi_tells_kubectl_that_fields_are_validated_here() -> None:
         index = (await wire.get("/openapi/v3")).body["paths"]
         assert isinstance(index, dict)
         for root, path, schema in (
-            ("api/v1", "/api/v1/namespaces/{namespace}/pods/{name}", "core.v1.Pod"),
-            ("api/v1", "/api/v1/nodes/{name}", "core.v1.Node"),
+            ("api/v1", "/api/v1/namespaces/{namespace}/pods/{name}", "v1.Pod"),
+            ("api/v1", "/api/v1/nodes/{name}", "v1.Node"),
             (
                 "apis/example.dev/v1",
                 "/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}",
