@@ -7,6 +7,8 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -21,6 +23,8 @@ from autoscaling.errors import ConfigurationError
 from autoscaling.kube.pacing import SYSTEM_PACING, Pacing
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_BUFFER_BYTES = 2**21
+
 IDLE_SECONDS = 90.0
 """How long an idle connection is kept: over the pause between two rounds of a minute."""
 
@@ -81,6 +85,11 @@ class _Pool(RESTClientObject):
             socket_factory=_watched_socket,
         )
 
+    def _create_pool_manager(self) -> aiohttp.ClientSession:
+        # The library would look for proxies and into .netrc at every request, in threads that take longer than the
+        # request itself; proxies are looked for once, and .netrc knows nothing of API servers.
+        return aiohttp.ClientSession(connector=self._create_connector(), trust_env=False, read_bufsize=_BUFFER_BYTES)
+
     def session(self) -> aiohttp.ClientSession:
         """The one session of this pool; opened on first use, because it belongs to the running loop."""
         if self.pool_manager is None:
@@ -124,6 +133,7 @@ class Connection:
         self._pacing = pacing
         self._periodic = periodic
         self._renewed = pacing.monotonic()
+        self._proxy = configuration.proxy or _proxy_of_environment(configuration.host)
         self._pool = _pool_of(configuration)
         self._outdated: list[_Pool] = []
 
@@ -139,8 +149,8 @@ class Connection:
 
     @property
     def proxy(self) -> str | None:
-        """Proxy named by the kubeconfig."""
-        return self._configuration.proxy
+        """Proxy named by the kubeconfig, else by the environment variables of proxies as they were at the start."""
+        return self._proxy
 
     @property
     def tls_server_name(self) -> str | None:
@@ -183,6 +193,14 @@ class Connection:
         """Close every connection."""
         for pool in (*self._outdated, self._pool):
             await pool.close()
+
+
+def _proxy_of_environment(server: str) -> str | None:
+    """Return the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for a server."""
+    address = urlsplit(server)
+    if not address.hostname or proxy_bypass(address.hostname):
+        return None
+    return getproxies().get(address.scheme)
 
 
 def _pool_of(configuration: Configuration) -> _Pool:

@@ -15,6 +15,7 @@ from autoscaling.errors import ConfigurationError
 from autoscaling.kube.connection import Connection, connect
 from tests.autoscaling.kube.certificates import Authority
 from tests.autoscaling.kube.clocks import InstantPacing
+from tests.autoscaling.kube.scripted import ScriptedServer, client_of, ok
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +92,50 @@ async def test_proxy_and_server_name_are_taken_over(tmp_path: Path) -> None:
     connection = await connect(kubeconfig(tmp_path, {"token": "a"}, **extras))
     assert (connection.proxy, connection.tls_server_name) == ("http://proxy:3128", "kubernetes")
     await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxy"),
+    [
+        ({"HTTP_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        ({"http_proxy": "http://me:pw@proxy:3128"}, "http://me:pw@proxy:3128"),
+        ({"HTTPS_PROXY": "http://proxy:3128"}, None),
+        ({"HTTP_PROXY": "http://proxy:3128", "NO_PROXY": "localhost,127.0.0.1"}, None),
+        ({"HTTP_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, None),
+        ({}, None),
+    ],
+)
+async def test_the_environment_names_a_proxy_where_the_kubeconfig_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], proxy: str | None
+) -> None:
+    without_proxies(monkeypatch)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    connection = await connect(kubeconfig(tmp_path, {"token": "a"}))
+    named = await connect(kubeconfig(tmp_path, {"token": "a"}, **{"proxy-url": "http://other:3128"}))
+    assert (connection.proxy, named.proxy) == (proxy, "http://other:3128")
+    await connection.close()
+    await named.close()
+
+
+async def test_calls_go_through_the_proxy_and_ask_no_netrc(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_proxies(monkeypatch)
+    (tmp_path / "netrc").write_text("default login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("http_proxy", server.url)
+    server.script("GET", "/version", ok({"gitVersion": "v1"}))
+    async with client_of("http://api.example", InstantPacing()) as (client, _):
+        assert (await client.probe()).git_version == "v1"
+    assert server.requests[0].headers["Host"] == "api.example"
+    assert server.requests[0].headers["Authorization"] == "Bearer secret"
+
+
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
 
 
 async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path, pacing: InstantPacing) -> None:
