@@ -33,20 +33,31 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """The machine's own time; its timers need a running event loop."""
+    """The machine's own time; its timers run in the running event loop, or in threads of their own without one."""
 
     def now(self) -> datetime:
         """Return the machine's time."""
         return datetime.now(tz=UTC)
 
     def call_at(self, when: datetime, callback: Callable[[], None]) -> Timer:
-        """Call back from the running event loop."""
-        delay = max(0.0, (when - self.now()).total_seconds())
-        return asyncio.get_running_loop().call_later(delay, callback)
+        """Call back from the event loop that runs here, or from a thread when none does."""
+        return _call_later(max(0.0, (when - self.now()).total_seconds()), callback)
+
+
+def _call_later(seconds: float, callback: Callable[[], None]) -> Timer:
+    """Call back some real time from now, from the event loop that runs here, or else from a thread."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        timer = threading.Timer(seconds, callback)
+        timer.daemon = True
+        timer.start()
+        return timer
+    return loop.call_later(seconds, callback)
 
 
 class SpeedClock:
-    """A clock that runs faster or slower than real time by a factor; its timers need a running event loop.
+    """A clock that runs faster or slower than real time by a factor; its timers run as those of the wall clock do.
 
     For clients that follow no clock but their own: what they do in a real minute then takes more or less of this one.
 
@@ -72,9 +83,8 @@ class SpeedClock:
         return self._start + timedelta(seconds=(self._real() - self._began) * self._speed)
 
     def call_at(self, when: datetime, callback: Callable[[], None]) -> Timer:
-        """Call back from the running event loop."""
-        delay = max(0.0, (when - self.now()).total_seconds())
-        return asyncio.get_running_loop().call_later(delay / self._speed, callback)
+        """Call back from the event loop that runs here, or from a thread when none does."""
+        return _call_later(max(0.0, (when - self.now()).total_seconds()) / self._speed, callback)
 
 
 class _ManualTimer:

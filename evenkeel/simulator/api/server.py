@@ -22,6 +22,7 @@ from evenkeel.simulator.api.calls import User
 from evenkeel.simulator.api.definitions import Definitions, DefinitionStrategy
 from evenkeel.simulator.api.deletes import Deleter
 from evenkeel.simulator.api.eviction import Evictions
+from evenkeel.simulator.api.expiry import EventExpiry
 from evenkeel.simulator.api.jobs import CronJobStrategy, JobStrategy
 from evenkeel.simulator.api.kinds import GroupResource, Kind, KindRegistry
 from evenkeel.simulator.api.limits_admission import LimitRangeStrategy
@@ -136,6 +137,7 @@ class ApiServer:
         applier = Applier(writer, lambda call: self.access.check(self.store, call))
         self.parts = Parts(writer, applier, deleter, Evictions(self.store, deleter), watches, webhooks)
         Definitions(self.store).start()
+        EventExpiry(self.store).start()
         self.create_namespaces(*FIRST_NAMESPACES)
 
     @property

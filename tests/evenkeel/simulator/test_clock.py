@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -78,6 +79,16 @@ async def test_the_wall_clock_reaches_moments_of_the_past_and_of_the_near_future
     before = clock.now()
     await asyncio.wait_for(wait_until(clock, before + SECOND / 100), 10)
     assert clock.now() >= before + SECOND / 100
+
+
+def test_the_wall_clock_calls_back_without_an_event_loop() -> None:
+    called = threading.Event()
+    clock = WallClock()
+    late = clock.call_at(clock.now() + timedelta(hours=1), called.set)
+    late.cancel()
+    assert not called.is_set()
+    clock.call_at(clock.now(), called.set)
+    assert called.wait(10)
 
 
 def test_times_are_written_in_utc_with_whole_seconds_and_read_with_fractions() -> None:
