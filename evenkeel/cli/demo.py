@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import tempfile
 from contextlib import ExitStack, suppress
@@ -14,6 +15,7 @@ import typer
 from rich.console import Console
 
 from autoscaling.behaviour import Profile
+from evenkeel.simulator.processes.peer import PeerMissingError, peer_folder
 from evenkeel.simulator.scenarios import library
 from evenkeel.simulator.scenarios.document import Scenario
 from evenkeel.simulator.scenarios.happenings import Happening
@@ -77,7 +79,9 @@ def run(
         return
     try:
         played = read_scenario(file) if file is not None else library.load(scenario)
-    except ScenarioError as error:
+        if played.peer:
+            peer_folder(os.environ)
+    except (ScenarioError, PeerMissingError) as error:
         typer.echo(f"evenkeel: {error}", err=True)
         raise typer.Exit(_NOT_BEGUN) from None
     folder = file.parent if file is not None else library.FOLDER

@@ -103,7 +103,9 @@ def recommendation_table(store: ObjectStore) -> Table:
     table = Table(box=None, pad_edge=False, expand=True)
     for name in ("VPA", "container", "lower", "target", "upper", "uncapped"):
         table.add_column(name, no_wrap=True, overflow="ellipsis")
-    for vpa in store.list(f"{ApiGroup.EVENKEEL.value}/v1", "VerticalPodAutoscaler"):
+    kinds = [(f"{group.value}/v1", "VerticalPodAutoscaler") for group in ApiGroup]
+    vpas = [vpa for kind in kinds if store.registry.named(*kind) is not None for vpa in store.list(*kind)]
+    for vpa in vpas:
         for entry in rows(vpa, "status", "recommendation", "containerRecommendations"):
             vectors = [listed(child(entry, key)) for key in ("lowerBound", "target", "upperBound", "uncappedTarget")]
             table.add_row(text(vpa, "metadata", "name"), text(entry, "containerName"), *vectors)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from functools import partial
 
 from autoscaling.quantity import Quantity
+from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.simulator.api.builtin import EVENTS, PODS
 from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
 from evenkeel.simulator.api.kinds import GroupResource
@@ -48,18 +48,17 @@ class Chronicle:
         self._stops: list[Callable[[], None]] = []
         self.happenings: list[Happening] = []
 
-    def begin(self, vpa_groups: Mapping[GroupResource, str], collect_logs: Callable[[], None]) -> None:
+    def begin(self, collect_logs: Callable[[], None]) -> None:
         """Let times count from now on, and follow pods, events and VPAs.
 
         Args:
-            vpa_groups: What is put before the names of the VPAs of each kind.
             collect_logs: Hands over, by ``take_log``, what was logged so far.
         """
         self._start, self._collect_logs = self._server.clock.now(), collect_logs
         self._follow(PODS, pod_happenings)
         self._follow(EVENTS, event_happenings)
-        for resource, prefix in vpa_groups.items():
-            self._follow(resource, partial(vpa_happenings, prefix))
+        for group in ApiGroup:
+            self._follow(GroupResource(group.value, "verticalpodautoscalers"), vpa_happenings)
 
     def _follow(self, resource: GroupResource, read: Callable[[Change, timedelta], list[Happening]]) -> None:
         """Take in every write to a kind."""
@@ -187,7 +186,7 @@ def event_happenings(change: Change, at: timedelta) -> list[Happening]:
     return [told] * max(0, number(event, "count", default=1) - earlier)
 
 
-def vpa_happenings(prefix: str, change: Change, at: timedelta) -> list[Happening]:
+def vpa_happenings(change: Change, at: timedelta) -> list[Happening]:
     """Return what a write to a VPA means: containers whose recommendation is another one."""
     if change.type is ChangeType.DELETED:
         return []
@@ -195,7 +194,7 @@ def vpa_happenings(prefix: str, change: Change, at: timedelta) -> list[Happening
     return [
         Recommended(
             at,
-            prefix + change.after.key[1],
+            change.after.key[1],
             text(row, "containerName"),
             *(listed(child(row, key)) for key in ("target", "lowerBound", "upperBound", "uncappedTarget")),
         )

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from autoscaling.errors import EvenkeelError
 from autoscaling.quantity import Quantity
-from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.kubelet.kubelet import Kubelet
@@ -40,7 +39,6 @@ from evenkeel.simulator.scenarios.steps import (
 )
 from evenkeel.simulator.workloads.catalogue import Catalogue
 
-GROUP = ApiGroup.EVENKEEL
 Act = Callable[[], Awaitable[None]]
 
 
@@ -75,7 +73,7 @@ class Course:
         for name, workload in self.scenario.workloads.items():
             yield workload.after, partial(self._apply, workload_object(name, workload))
         for name, vpa in self.scenario.vpas.items():
-            yield vpa.after, partial(self._apply, vpa_object(name, vpa, self.scenario.workloads, GROUP))
+            yield vpa.after, partial(self._apply, vpa_object(name, vpa, self.scenario.workloads))
             if vpa.recommendation is not None:
                 yield vpa.after, partial(self._recommend, name, vpa.recommendation)
         for step in self.scenario.steps:
@@ -135,11 +133,12 @@ class Course:
         """Write a recommendation in place of a recommender."""
         said = ", ".join(f"{container} {listed(amounts(target))}" for container, target in containers.items())
         self.chronicle.did(f"recommend {said} by VPA {name}")
+        vpa = self.scenario.vpas[name]
         self.stage.cluster.administrator.write_status(
             {
-                "apiVersion": f"{GROUP.value}/v1",
+                "apiVersion": vpa.api_version,
                 "kind": "VerticalPodAutoscaler",
-                "metadata": {"name": name, "namespace": self.scenario.vpas[name].namespace},
+                "metadata": {"name": name, "namespace": vpa.namespace},
                 "status": recommendation_status(containers),
             }
         )

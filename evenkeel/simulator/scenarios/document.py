@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autoscaling.behaviour import Profile
 from autoscaling.quantity import Quantity
+from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.vpa import UpdateMode
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.kubelet.settings import Amounts, CpuPolicy, NodeSettings
@@ -172,6 +173,7 @@ class VpaDocument(Part):
         recommendation: Target by container and resource that is written by hand, in place of the recommender's.
         after: When it is created.
         spec: Merged into its spec.
+        upstream: Whether it is of upstream's API group, for upstream's programs.
     """
 
     target: str = ""
@@ -182,6 +184,13 @@ class VpaDocument(Part):
     recommendation: dict[str, dict[str, Amount]] | None = None
     after: Duration = timedelta(0)
     spec: JsonObject = field(default_factory=dict)
+    upstream: bool = False
+
+    @property
+    def api_version(self) -> str:
+        """API version of the object."""
+        group = ApiGroup.UPSTREAM if self.upstream else ApiGroup.EVENKEEL
+        return f"{group.value}/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +202,14 @@ class Flags(Part):
         recommender: For the recommender.
         updater: For the updater.
         admission: For the admission controller.
+        peer: For upstream's programs, by name: recommender, updater, admission-controller.
     """
 
     all: tuple[str, ...] = ()
     recommender: tuple[str, ...] = ()
     updater: tuple[str, ...] = ()
     admission: tuple[str, ...] = ()
+    peer: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, program: Program) -> Sequence[str]:
         """Return the flags for one process."""
@@ -234,7 +245,7 @@ class Scenario(Part):
     vpas: dict[str, VpaDocument] = field(default_factory=dict)
     objects: tuple[JsonObject, ...] = ()
     steps: tuple[Step, ...] = ()
-    flags: Flags = Flags()
+    flags: Flags = field(default_factory=Flags)
     time: Time = Time.LOCKSTEP
     peer: bool = False
 

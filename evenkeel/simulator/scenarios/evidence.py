@@ -23,14 +23,12 @@ class Evidence:
         store: The cluster's objects.
         happenings: What happened, oldest first.
         calls: What the three processes asked of the API server.
-        vpa_api_versions: API versions of VPAs by what is put before their names in expectations.
     """
 
     scenario: Scenario
     store: ObjectStore
     happenings: Sequence[Happening]
     calls: Sequence[RecordedCall]
-    vpa_api_versions: dict[str, str]
 
     def pods(self, workload: str) -> list[JsonObject]:
         """Return the pods of a workload that are not being deleted."""
@@ -64,10 +62,8 @@ class Evidence:
 
     def vpa(self, name: str) -> JsonObject:
         """Return a VPA, empty when it does not exist."""
-        prefix, _, own = name.rpartition("/")
-        namespace = self.scenario.vpas[own].namespace
-        version = self.vpa_api_versions[f"{prefix}/" if prefix else ""]
-        return self.store.find(version, "VerticalPodAutoscaler", own, namespace) or {}
+        vpa = self.scenario.vpas[name]
+        return self.store.find(vpa.api_version, "VerticalPodAutoscaler", name, vpa.namespace) or {}
 
     def _created(self, workload: str) -> Iterator[PodHappening]:
         for one in self.happenings:

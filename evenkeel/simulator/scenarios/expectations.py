@@ -153,10 +153,10 @@ class VpaExpected(Expected):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsNear(Expected):
-    """How far apart the recommendations of several VPAs are at the end, upstream's among them.
+    """How far apart the recommendations of several VPAs are at the end.
 
     Args:
-        near: Names of VPAs in namespace ``default``; one of upstream's group has its name behind ``upstream/``.
+        near: Their names.
         apart: Largest difference of any target, as a share of the smaller one.
     """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autoscaling.quantity import Quantity
-from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.simulator.api.fields import JsonObject, as_object
 from evenkeel.simulator.api.merging import merge_patch
 from evenkeel.simulator.scenarios.document import Container, VpaDocument, Workload, WorkloadKind
@@ -75,8 +74,8 @@ def amounts(given: Mapping[str, Quantity]) -> JsonObject:
     return {resource: str(amount) for resource, amount in given.items()}
 
 
-def vpa_object(name: str, vpa: VpaDocument, workloads: Mapping[str, Workload], group: ApiGroup) -> JsonObject:
-    """Return a VPA of an API group."""
+def vpa_object(name: str, vpa: VpaDocument, workloads: Mapping[str, Workload]) -> JsonObject:
+    """Return a VPA."""
     kind, target = _target(name, vpa, workloads)
     policy: JsonObject = {"updateMode": vpa.mode.value}
     if vpa.min_replicas is not None:
@@ -90,7 +89,7 @@ def vpa_object(name: str, vpa: VpaDocument, workloads: Mapping[str, Workload], g
     if vpa.recommendation is not None:
         spec["recommenders"] = [{"name": BY_HAND}]
     return {
-        "apiVersion": f"{group.value}/v1",
+        "apiVersion": vpa.api_version,
         "kind": "VerticalPodAutoscaler",
         "metadata": {"name": name, "namespace": vpa.namespace},
         "spec": as_object(merge_patch(spec, vpa.spec)),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from evenkeel.simulator.api.fields import JsonObject, text
-from evenkeel.simulator.scenarios.document import Scenario, VpaDocument, Workload
+from evenkeel.simulator.scenarios.document import Scenario, Time, VpaDocument, Workload
 from evenkeel.simulator.scenarios.expectations import (
     Check,
     DecisionsExpected,
@@ -22,7 +22,6 @@ Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a scenario file: keys and indexes from the top."""
 
 Fault: TypeAlias = tuple[Place, str]
-UPSTREAM_PREFIX = "upstream/"
 _REQUEST_WORDS = 2
 
 
@@ -30,6 +29,8 @@ def dangling(scenario: Scenario) -> Iterator[Fault]:
     """Yield each place that names something which is not there, with what is wrong and the remedy."""
     if not scenario.nodes:
         yield ("nodes",), "nodes: nothing could run without a node; add one"
+    if scenario.peer and scenario.time is Time.LOCKSTEP:
+        yield ("peer",), "peer: upstream's programs know no simulated time; set time: real"
     if not scenario.expect:
         yield ("expect",), "expect: a scenario without an expectation shows nothing; say what must come of it"
     for name, vpa in scenario.vpas.items():
@@ -44,6 +45,11 @@ def dangling(scenario: Scenario) -> Iterator[Fault]:
 def _of_vpa(scenario: Scenario, name: str, vpa: VpaDocument) -> Iterator[Fault]:
     """Yield what is wrong with the target of a VPA."""
     place: Place = ("vpas", name)
+    if vpa.upstream and not scenario.peer:
+        yield (
+            (*place, "upstream"),
+            f"vpas.{name}.upstream: nobody serves it; set peer: true, which runs upstream's programs",
+        )
     if not vpa.target:
         yield from _among(name, scenario.workloads, place, "give it a target, or call it as its workload is called")
     elif len([part for part in vpa.target.split("/") if part]) != _REQUEST_WORDS:
@@ -77,8 +83,7 @@ def _of_check(scenario: Scenario, place: Place, check: Check) -> Iterator[Fault]
             yield from _among(check.vpa, scenario.vpas, (*place, "vpa"), "name a VPA under vpas")
         case TargetsNear():
             for name in check.near:
-                known = {*scenario.vpas, *(f"{UPSTREAM_PREFIX}{vpa}" for vpa in scenario.vpas)}
-                yield from _among(name, known, (*place, "near"), "name a VPA under vpas")
+                yield from _among(name, scenario.vpas, (*place, "near"), "name a VPA under vpas")
         case RequestsExpected() if len(check.requests.split()) != _REQUEST_WORDS:
             where = f"{_path(place)}.requests"
             yield (*place, "requests"), f"{where}: {check.requests!r} is no verb and resource; write patch pods/resize"

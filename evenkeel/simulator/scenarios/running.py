@@ -11,17 +11,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
-from evenkeel.simulator.api.kinds import GroupResource
 from evenkeel.simulator.processes.logs import LogLine
 from evenkeel.simulator.scenarios.checks import Outcome, examine
 from evenkeel.simulator.scenarios.chronicle import Chronicle
-from evenkeel.simulator.scenarios.course import GROUP, Course, fill_catalogue
+from evenkeel.simulator.scenarios.course import Course, fill_catalogue
 from evenkeel.simulator.scenarios.document import Scenario
 from evenkeel.simulator.scenarios.evidence import Evidence
 from evenkeel.simulator.scenarios.happenings import Happening
 from evenkeel.simulator.scenarios.stage import Stage, StageSettings, open_stage
 
-VPA_RESOURCE = GroupResource(GROUP.value, "verticalpodautoscalers")
 _TICK = timedelta(seconds=1)
 _USAGE_PERIOD = timedelta(seconds=15)
 
@@ -115,7 +113,7 @@ class Run:
         self._chronicle = Chronicle(stage.cluster.server)
         self._stack.callback(self._chronicle.end)
         stage.cluster.server.requests.clear()
-        self._chronicle.begin({VPA_RESOURCE: ""}, stage.installation.collect)
+        self._chronicle.begin(stage.installation.collect)
         self.watching.on_ready(stage)
         for moment, act in Course(self.scenario, stage, self._chronicle, self.folder).plan():
             await self._pass_until(self._chronicle, moment)
@@ -150,7 +148,6 @@ class Run:
             server.store,
             chronicle.happenings,
             [call for call in server.requests.calls() if call.user in users],
-            {"": f"{GROUP.value}/v1"},
         )
         checks = [one for one in self.scenario.expect if one.profile in {None, self.settings.profile}]
         return Result(tuple(examine(check, evidence) for check in checks), tuple(chronicle.happenings))

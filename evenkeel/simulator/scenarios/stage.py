@@ -20,11 +20,12 @@ from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
 from evenkeel.simulator.manifests import Manifests, read_manifests
-from evenkeel.simulator.processes.installation import Installation, Launching, LogListener
+from evenkeel.simulator.processes.installation import Installation, Launching, LogListener, ProcessEndedError
+from evenkeel.simulator.processes.peer import Peer
 from evenkeel.simulator.scenarios.document import Scenario, Time
 from evenkeel.simulator.scenarios.steps import Program
 
-NAMES = cluster_names(ApiGroup.EVENKEEL)
+NAMES, UPSTREAM_NAMES = cluster_names(ApiGroup.EVENKEEL), cluster_names(ApiGroup.UPSTREAM)
 _READY_WITHIN = timedelta(minutes=2)
 _STEP = timedelta(seconds=1)
 _ROUND_START_SECONDS = 30
@@ -92,6 +93,7 @@ class Stage:
         installation: The processes.
         mover: Lets time pass.
         lockstep: The clock that the processes live by; None in real time.
+        peer: Upstream's programs; None where they are not wanted.
     """
 
     scenario: Scenario
@@ -100,6 +102,7 @@ class Stage:
     installation: Installation
     mover: Mover
     lockstep: Lockstep | None
+    peer: Peer | None = None
 
     async def pass_time(self, until: datetime) -> None:
         """Let time pass, and make sure that the processes live.
@@ -109,6 +112,8 @@ class Stage:
         """
         await self.mover.run_until(until)
         await self.installation.look()
+        if self.peer is not None and (problems := self.peer.problems()):
+            raise ProcessEndedError("\n".join(problems))
 
     async def start_processes(self) -> None:
         """Start the processes, and let time pass until they work.
@@ -119,6 +124,8 @@ class Stage:
         if self.lockstep is not None:
             self.lockstep.expect(*self.installation.names)
         self.installation.start()
+        if self.peer is not None:
+            await self.peer.start()
         deadline = self.cluster.clock.now() + _READY_WITHIN
         while missing := self._missing():
             if self.cluster.clock.now() > deadline:
@@ -138,26 +145,32 @@ class Stage:
         self.installation.start((program.value,))
 
     def round_moment(self) -> datetime:
-        """Return the next moment that is a whole number of half minutes."""
+        """Return the next moment that is a whole number of half minutes; real time is not waited for."""
         now = self.cluster.clock.now()
+        if self.lockstep is None:
+            return now
         passed = timedelta(seconds=now.timestamp() % _ROUND_START_SECONDS)
         return now - passed + timedelta(seconds=_ROUND_START_SECONDS) if passed else now
 
     def _missing(self) -> list[str]:
         """Say what is not there yet of what shows that the processes work."""
-        store = self.cluster.server.store
-        webhook = store.find(
-            "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", NAMES.webhook_configuration
-        )
-        registered = any(text(row, "clientConfig", "caBundle") for row in rows(webhook or {}, "webhooks"))
-        leases = {"the status Lease": NAMES.status_lease}
-        leases |= {"the recommender's Lease": NAMES.recommender_lease, "the updater's Lease": NAMES.updater_lease}
-        missing = [] if registered else ["the webhook's registration"]
-        for what, name in leases.items():
-            lease = store.find("coordination.k8s.io/v1", "Lease", name, NAMES.namespace)
-            if not text(lease or {}, "spec", "holderIdentity"):
-                missing.append(what)
-        return missing
+        leases = [NAMES.status_lease, NAMES.recommender_lease, NAMES.updater_lease]
+        held = [(NAMES.namespace, name) for name in leases]
+        webhooks = [NAMES.webhook_configuration]
+        if self.peer is not None:
+            held.append((UPSTREAM_NAMES.namespace, UPSTREAM_NAMES.status_lease))
+            webhooks.append(UPSTREAM_NAMES.webhook_configuration)
+        missing = [f"Lease {namespace}/{name}" for namespace, name in held if not self._is_held(namespace, name)]
+        return missing + [f"MutatingWebhookConfiguration {name}" for name in webhooks if not self._is_registered(name)]
+
+    def _is_held(self, namespace: str, name: str) -> bool:
+        lease = self.cluster.server.store.find("coordination.k8s.io/v1", "Lease", name, namespace)
+        return bool(text(lease or {}, "spec", "holderIdentity"))
+
+    def _is_registered(self, name: str) -> bool:
+        store, kind = self.cluster.server.store, "MutatingWebhookConfiguration"
+        webhook = store.find("admissionregistration.k8s.io/v1", kind, name)
+        return any(text(row, "clientConfig", "caBundle") for row in rows(webhook or {}, "webhooks"))
 
 
 @asynccontextmanager
@@ -188,4 +201,7 @@ async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogLis
         clock_of: Callable[[str], str] = lockstep.url if lockstep is not None else lambda _: ""
         installation = Installation(cluster, endpoint, Launching(manifests, settings.folder, flags, clock_of, on_log))
         stack.push_async_callback(installation.stop)
-        yield Stage(scenario, cluster, endpoint, installation, lockstep or _RealTime(cluster), lockstep)
+        peer = Peer(cluster, endpoint, settings.folder, scenario.flags.peer) if scenario.peer else None
+        if peer is not None:
+            stack.push_async_callback(peer.stop)
+        yield Stage(scenario, cluster, endpoint, installation, lockstep or _RealTime(cluster), lockstep, peer)
