@@ -54,7 +54,7 @@ from autoscaling.runtime.telemetry import bind, bound_port
 
 _CACHES, _CERTIFICATE, _STOPPING = "caches", "certificate", "the end"
 _TARGETS_PERIOD = timedelta(minutes=10)
-_CERTIFICATE_LEASE_SECONDS = (60.0, 40.0, 10.0)
+_CERTIFICATE_LEASE_SECONDS = (90.0, 60.0, 30.0)
 """Duration, renew deadline and retry period: nothing that its holder does is urgent, so it is written seldom."""
 
 _DRAIN_SECONDS = 2.0

@@ -14,7 +14,7 @@ from autoscaling.kube.pacing import Pacing
 
 ROUND_SECONDS = 30.0
 FIRST_LOOKS_SECONDS = 1.0
-NEXT_LOOKS_SECONDS = 10.0
+NEXT_LOOKS_SECONDS = 30.0
 """How often a replica looks for other certificates, before and after it has its first ones."""
 
 log = structlog.get_logger()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -13,8 +14,10 @@ _NO_CHECK_TIME = ssl.VerifyFlags(0x200000)
 """OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name."""
 
 _REFUSED = 1
+_REMEMBERED = 8
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def trust_as_of(now: Callable[[], datetime], authorities: str) -> ssl.SSLContext:
     """Return a client's TLS context that trusts some authorities and judges validity by a clock of its own.
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from functools import partial
 
-from autoscaling.runtime.lockstep_channel import Channel
+from autoscaling.runtime.lockstep_channel import Channel, Report
 from autoscaling.runtime.lockstep_loop import LockstepLoop, LockstepSelector
 from autoscaling.runtime.lockstep_timeline import Timeline
 from autoscaling.runtime.lockstep_traffic import LockstepTraffic
@@ -116,7 +116,8 @@ class Lockstep:
         channel = Channel(url)
         welcome = channel.join()
         self._traffic = LockstepTraffic(channel.name)
-        self._timeline = Timeline(welcome.origin, channel.wake_up().now)
+        channel.rest(Report(turns=0, until=welcome.now))
+        self._timeline = Timeline(welcome.origin, channel.turn().now)
         self._selector = LockstepSelector(channel, self._timeline, self._traffic)
         self.pacing = LockstepPacing(self._timeline, welcome.seed)
 

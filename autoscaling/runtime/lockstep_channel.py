@@ -1,14 +1,16 @@
 """What a process and a simulated clock say to each other, and the process's end of the line.
 
-A process joins with a request whose answer never ends: a line for each time the clock wakes it. When it has nothing
-left to do it reports that, with what it has received so far; when something other than the clock makes it work, it says
-so before it begins. The calls here block: they are made where an event loop would otherwise wait.
+A process joins with a request whose answer lasts as long as both are there. When it has nothing left to do it says so,
+with what it has received so far, and is answered when it is its turn to go on. When something else makes it go on
+before that, it says so on another connection before it does anything. The calls here block: they are made where an
+event loop would otherwise wait.
 """
 
 from __future__ import annotations
 
+import socket
 from datetime import datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -21,8 +23,7 @@ CALL_HEADER = "X-Evenkeel-Call"
 
 MessageT = TypeVar("MessageT")
 
-_ANSWER_SECONDS = 600.0
-"""A clock that computes for so long over an answer counts as lost."""
+_OK = 200
 
 
 class LockstepLostError(EvenkeelError):
@@ -34,37 +35,40 @@ class Welcome(msgspec.Struct, frozen=True):
 
     Args:
         origin: Where the clock began; monotonic time counts from there.
+        now: What it shows.
         seed: For the process's dice.
     """
 
     origin: datetime
+    now: datetime
     seed: int
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """The time.
+    """The time at which a process goes on.
 
     Args:
         now: What the clock shows.
-        wake_ups: How often the process was woken so far, this time included.
+        turns: How often it was the process's turn so far, this time included; the same as before when the process goes
+            on for another reason.
     """
 
     now: datetime
-    wake_ups: int
+    turns: int
 
 
 class Report(msgspec.Struct, frozen=True):
     """What a process says when it has nothing left to do.
 
     Args:
-        wake_ups: How many it has seen.
-        until: When it wants to be woken; None for never.
+        turns: How many it has had.
+        until: When it wants the next one; None for never.
         calls: Its requests that have no answer yet.
         lines: Of watches that brought something since the last report, the lines so far.
         ended: Watches that have ended since the last report.
     """
 
-    wake_ups: int
+    turns: int
     until: datetime | None
     calls: int = 0
     lines: dict[str, int] = {}
@@ -87,59 +91,64 @@ class Channel:
         if parts.scheme != "http" or not parts.hostname or not parts.port or not self.name:
             raise ConfigurationError(f"--clock={url}: write http://HOST:PORT/PATH/NAME, as the simulator gives it")
         self._url = url
+        self._address = (parts.hostname, parts.port)
         self._path = parts.path.rstrip("/")
-        self._stream = HTTPConnection(parts.hostname, parts.port)
-        self._calls = HTTPConnection(parts.hostname, parts.port, timeout=_ANSWER_SECONDS)
-        self._wake_ups: HTTPResponse | None = None
+        self._presence: socket.socket | None = None
+        self._rest: socket.socket | None = None
+        self._words: socket.socket | None = None
 
     def fileno(self) -> int:
-        """Return the descriptor that can be read from when the clock wakes this process."""
-        return self._stream.sock.fileno()
+        """Return the descriptor that can be read from when it is this process's turn."""
+        return -1 if self._rest is None else self._rest.fileno()
 
     def join(self) -> Welcome:
-        """Join; the clock stands still from now on until this process reports.
+        """Join; the clock stands still from now on until this process rests.
 
         Raises:
             LockstepLostError: There is no clock, or it does not want this process.
         """
         try:
-            self._stream.request("POST", self._path)
-            answer = self._stream.getresponse()
-            if answer.status != 200:
-                raise self._lost(f"it answered {answer.status}: {answer.read().decode(errors='replace')}")
-        except (OSError, HTTPException) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
-        self._wake_ups = answer
-        return self._next(Welcome)
+            self._presence, self._rest, self._words = (socket.create_connection(self._address) for _ in range(3))
+            self._rest.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._words.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        self._ask(self._presence, "")
+        return self._decoded(Welcome, self._answer(self._presence, lasting=True))
 
-    def wake_up(self) -> Moment:
-        """Return the next wake-up, waiting for it.
-
-        Raises:
-            LockstepLostError: The clock is gone.
-        """
-        return self._next(Moment)
-
-    def report(self, report: Report) -> None:
+    def rest(self, report: Report) -> None:
         """Say that there is nothing left to do.
 
         Raises:
             LockstepLostError: The clock is gone.
         """
-        self._call("idle", msgspec.json.encode(report))
+        self._ask(self._rest, "/rest", msgspec.json.encode(report))
 
-    def work(self) -> Moment:
-        """Say that there is something to do, and return the time.
+    def turn(self) -> Moment:
+        """Wait for this process's turn, after ``rest``.
 
         Raises:
             LockstepLostError: The clock is gone.
         """
-        return self._decoded(Moment, self._call("busy", b""))
+        return self._decoded(Moment, self._answer(self._rest))
+
+    def go_on(self) -> Moment:
+        """Go on after ``rest`` although it is not this process's turn; if it is by now, the answer tells.
+
+        Raises:
+            LockstepLostError: The clock is gone.
+        """
+        self._ask(self._words, "/work")
+        moment = self.turn()
+        # Taken before anything else is said, so that this word never overtakes a later one.
+        self._answer(self._words)
+        return moment
 
     def leave(self) -> None:
         """Say that the clock need not wait for this process any more, and hang up."""
         try:
-            self._call("leave", b"")
+            self._ask(self._words, "/leave")
+            self._answer(self._words)
         except LockstepLostError:
             return
         finally:
@@ -147,31 +156,34 @@ class Channel:
 
     def close(self) -> None:
         """Hang up without a word."""
-        self._wake_ups = None
-        self._stream.close()
-        self._calls.close()
+        for connection in (self._presence, self._rest, self._words):
+            if connection is not None:
+                connection.close()
+        self._presence = self._rest = self._words = None
 
-    def _next(self, kind: type[MessageT]) -> MessageT:
-        """Read a line of the stream."""
+    def _ask(self, connection: socket.socket | None, verb: str, body: bytes = b"") -> None:
+        """Send a request in one piece."""
+        head = f"POST {self._path}{verb} HTTP/1.1\r\nHost: {self._address[0]}\r\nContent-Length: {len(body)}\r\n\r\n"
+        if connection is None:
+            raise self._lost("it has not been joined")
         try:
-            line = self._wake_ups.readline() if self._wake_ups is not None else b""
+            connection.sendall(head.encode() + body)
+        except OSError as error:
+            raise self._lost(str(error)) from error
+
+    def _answer(self, connection: socket.socket | None, *, lasting: bool = False) -> bytes:
+        """Return the body of an answer, or the first line of one that does not end."""
+        if connection is None:
+            raise self._lost("it has not been joined")
+        try:
+            answer = HTTPResponse(connection, method="POST")
+            answer.begin()
+            body = answer.readline() if lasting and answer.status == _OK else answer.read()
         except (OSError, HTTPException) as error:
             raise self._lost(str(error) or type(error).__name__) from error
-        if not line.endswith(b"\n"):
-            raise self._lost("it has hung up")
-        return self._decoded(kind, line)
-
-    def _call(self, verb: str, body: bytes) -> bytes:
-        """Make one call and return the answer's body."""
-        try:
-            self._calls.request("POST", f"{self._path}/{verb}", body)
-            answer = self._calls.getresponse()
-            text = answer.read()
-        except (OSError, HTTPException) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
-        if answer.status != 200:
-            raise self._lost(f"it answered {answer.status} to {verb!r}: {text.decode(errors='replace')}")
-        return text
+        if answer.status != _OK:
+            raise self._lost(f"it answered {answer.status}: {body.decode(errors='replace')}")
+        return body
 
     def _decoded(self, kind: type[MessageT], body: bytes) -> MessageT:
         try:

@@ -43,7 +43,7 @@ class LockstepSelector(selectors.BaseSelector):
         self._channel = channel
         self._timeline = timeline
         self._traffic = traffic
-        self._wake_ups = 1
+        self._turns = 1
         self._inner = selectors.DefaultSelector()
         self._inner.register(channel, selectors.EVENT_READ, channel)
 
@@ -100,16 +100,12 @@ class LockstepSelector(selectors.BaseSelector):
             # What runs in a thread does not go by the clock. A request seldom does, so its answer is worth waiting for.
             events, is_called = self._look(None if self.jobs else _PATIENCE_SECONDS)
             if is_called:
-                raise LockstepLostError(f"the simulated clock woke {self._channel.name}, which does not rest")
+                raise LockstepLostError(f"the simulated clock spoke to {self._channel.name}, which does not rest")
             if events or self.jobs:
                 return events
-        self._channel.report(self._report(timeout))
+        self._channel.rest(self._report(timeout))
         events, is_called = self._look(None)
-        if not is_called:
-            moment = self._channel.work()
-            # The clock may have moved while we were about to speak: its word is then already on the line.
-            is_called = moment.wake_ups > self._wake_ups
-        self._move(self._channel.wake_up() if is_called else moment)
+        self._move(self._channel.turn() if is_called else self._channel.go_on())
         return events
 
     def _report(self, timeout: float | None) -> Report:
@@ -121,13 +117,13 @@ class LockstepSelector(selectors.BaseSelector):
         if self._traffic.is_blocked:
             due.append(now)
         lines, ended = self._traffic.take_news()
-        return Report(self._wake_ups, min(due, default=None), self._traffic.calls, lines, ended)
+        return Report(self._turns, min(due, default=None), self._traffic.calls, lines, ended)
 
     def _move(self, moment: Moment) -> None:
         """Take over the clock's time and, if it is this process's turn, do what is due by then."""
         self._timeline.show(moment.now)
-        if moment.wake_ups > self._wake_ups:
-            self._wake_ups = moment.wake_ups
+        if moment.turns > self._turns:
+            self._turns = moment.turns
             self._traffic.pass_parked()
             for callback in self._timeline.take_due():
                 self.deliver(callback)

@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
 
 import aiohttp
 import jsonpatch
@@ -18,15 +17,23 @@ import msgspec
 
 from autoscaling.runtime.dated_trust import trust_as_of
 from evenkeel.simulator.activity import Activity
-from evenkeel.simulator.api.builtin import ENDPOINTS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS
-from evenkeel.simulator.api.calls import Call
+from evenkeel.simulator.api.admission_matching import (
+    conditions_hold,
+    is_exempt,
+    is_selected,
+    rule_matches,
+    values_of,
+)
+from evenkeel.simulator.api.admission_policies import AdmissionPolicies
+from evenkeel.simulator.api.admission_request import Review, request_of
+from evenkeel.simulator.api.builtin import ENDPOINTS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from evenkeel.simulator.api.expressions import ExpressionError
 from evenkeel.simulator.api.fields import (
     JsonObject,
     as_object,
     child,
     decode,
     encode,
-    labels_of,
     number,
     rows,
     text,
@@ -34,34 +41,11 @@ from evenkeel.simulator.api.fields import (
 )
 from evenkeel.simulator.api.kinds import GroupResource
 from evenkeel.simulator.api.objects import ObjectStore
-from evenkeel.simulator.api.selectors import selector_of
-from evenkeel.simulator.api.status import StatusError, internal_error
+from evenkeel.simulator.api.status import StatusError, forbidden, internal_error
 from evenkeel.simulator.clock import Clock, WallClock, wait_until
 
 _API_VERSION = "admission.k8s.io/v1"
 _DEFAULT_TIMEOUT_SECONDS = 10
-
-
-class Operation(StrEnum):
-    """What happens to an object, in the words of webhook rules."""
-
-    CREATE = "CREATE"
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """One write that webhooks are asked about."""
-
-    call: Call
-    operation: Operation
-    object: JsonObject | None
-    old: JsonObject | None
-
-    def with_object(self, changed: JsonObject) -> Review:
-        """Return the same write with the object as a webhook changed it."""
-        return Review(self.call, self.operation, changed, self.old)
 
 
 class WebhookFailedError(Exception):
@@ -88,32 +72,41 @@ class Webhooks:
 
     objects: ObjectStore
     clock: Clock = field(default_factory=WallClock)
+    policies: AdmissionPolicies = field(init=False)
     activity: Activity = field(default_factory=Activity)
     _session: aiohttp.ClientSession | None = None
+
+    def __post_init__(self) -> None:
+        self.policies = AdmissionPolicies(self.objects)
 
     async def mutate(self, review: Review) -> JsonObject | None:
         """Return the object as the mutating webhooks change it, None when none does.
 
+        A webhook whose reinvocationPolicy is IfNeeded is asked once more when the object was changed after its turn.
+
         Raises:
             StatusError: One refuses the write, or fails and must not.
         """
-        changed: JsonObject | None = None
-        for webhook in self._matching(MUTATING_WEBHOOKS, review):
-            response = await self._ask(webhook, review)
-            if response is None or not response.get("patch"):
-                continue
-            changed = _patched(text(webhook, "name"), as_object(review.object), text(response, "patch"))
-            review = review.with_object(changed)
-        return changed
+        original, asked = review.object, list[tuple[JsonObject, JsonObject | None]]()
+        for webhook in self._configured(MUTATING_WEBHOOKS, review):
+            if self._concerns(webhook, review):
+                review = await self._changed(webhook, review)
+                asked.append((webhook, review.object))
+        for webhook, left in asked:
+            if text(webhook, "reinvocationPolicy") == "IfNeeded" and review.object != left:
+                review = await self._changed(webhook, review)
+        return None if review.object is original else review.object
 
     async def validate(self, review: Review) -> None:
-        """Ask the validating webhooks.
+        """Ask the policies, then the validating webhooks.
 
         Raises:
             StatusError: One refuses the write, or fails and must not.
         """
-        for webhook in self._matching(VALIDATING_WEBHOOKS, review):
-            await self._ask(webhook, review)
+        self.policies.check(review)
+        for webhook in self._configured(VALIDATING_WEBHOOKS, review):
+            if self._concerns(webhook, review):
+                await self._ask(webhook, review)
 
     async def close(self) -> None:
         """Close the connections to webhooks."""
@@ -121,38 +114,50 @@ class Webhooks:
             await self._session.close()
             self._session = None
 
-    def _matching(self, resource: GroupResource, review: Review) -> Iterator[JsonObject]:
-        """Yield the webhooks that a write concerns, by name of their configuration."""
-        if review.call.target.kind.group == MUTATING_WEBHOOKS.group:
-            return
-        for configuration in self.objects.versions.snapshot(resource):
-            for webhook in rows(configuration.body, "webhooks"):
-                if any(_rule_matches(rule, review) for rule in rows(webhook, "rules")) and self._selected(
-                    webhook, review
-                ):
-                    yield webhook
+    def _configured(self, resource: GroupResource, review: Review) -> Iterator[JsonObject]:
+        """Yield the webhooks that there are, by name of their configuration."""
+        if not is_exempt(review):
+            for configuration in self.objects.versions.snapshot(resource):
+                yield from rows(configuration.body, "webhooks")
 
-    def _selected(self, webhook: JsonObject, review: Review) -> bool:
-        """Say whether a webhook's selectors let a write through to it."""
-        wanted = selector_of(child(webhook, "objectSelector"))
-        if not any(wanted.matches(labels_of(side)) for side in (review.object, review.old) if side is not None):
+    def _concerns(self, webhook: JsonObject, review: Review) -> bool:
+        """Say whether a webhook is about a write.
+
+        Raises:
+            StatusError: Its conditions cannot be decided, and must be (403).
+        """
+        if not any(rule_matches(rule, review) for rule in rows(webhook, "rules")):
             return False
-        target = review.call.target
-        if target.kind.resource == NAMESPACES:
-            labels = labels_of(review.object or review.old or {})
-        elif target.kind.namespaced:
-            namespace = self.objects.versions.read(NAMESPACES, ("", target.namespace))
-            labels = labels_of(namespace.body) if namespace else {}
-        else:
+        if not is_selected(self.objects, webhook, review):
+            return False
+        if not webhook.get("matchConditions"):
             return True
-        return selector_of(child(webhook, "namespaceSelector")).matches(labels)
+        try:
+            return conditions_hold(webhook, values_of(review, self.objects.new_uid()))
+        except ExpressionError as error:
+            if text(webhook, "failurePolicy") == "Ignore":
+                return False
+            name = review.call.target.name or text(review.object or {}, "metadata", "name")
+            raise forbidden(review.call.target.kind.subject(name), str(error)) from None
+
+    async def _changed(self, webhook: JsonObject, review: Review) -> Review:
+        """Return a write as one webhook leaves it."""
+        response = await self._ask(webhook, review)
+        if response is None or not response.get("patch"):
+            return review
+        return review.with_object(_patched(text(webhook, "name"), as_object(review.object), text(response, "patch")))
 
     async def _ask(self, webhook: JsonObject, review: Review) -> JsonObject | None:
         """Return a webhook's response, None when it failed and may."""
         name, uid = text(webhook, "name"), self.objects.new_uid()
         try:
             with self.activity.busy():
-                response = _answer_to(uid, await self._call(webhook, _request(review, uid)))
+                response = _answer_to(
+                    uid,
+                    await self._call(
+                        webhook, {**request_of(review, uid), "object": review.object, "oldObject": review.old}
+                    ),
+                )
         except WebhookFailedError as error:
             if text(webhook, "failurePolicy") == "Ignore":
                 review.call.warnings.append(f'webhook "{name}" failed and was passed over: {error}')
@@ -229,51 +234,6 @@ def _trust(ca_bundle: str, clock: Clock) -> ssl.SSLContext:
         return trust_as_of(clock.now, base64.b64decode(ca_bundle).decode())
     except (ValueError, ssl.SSLError) as error:
         raise WebhookFailedError(f"its caBundle holds no certificate: {error}") from None
-
-
-def _names(values: list[str], wanted: str) -> bool:
-    """Say whether a rule's list names a value, or everything."""
-    return wanted in values or "*" in values
-
-
-def _rule_matches(rule: JsonObject, review: Review) -> bool:
-    """Say whether a rule of a webhook covers a write."""
-    target = review.call.target
-    kind = target.kind
-    if not _names(texts(rule, "operations"), review.operation.value):
-        return False
-    if not _names(texts(rule, "apiGroups"), kind.group) or not _names(texts(rule, "apiVersions"), kind.version):
-        return False
-    if text(rule, "scope") not in {"", "*", "Namespaced" if kind.namespaced else "Cluster"}:
-        return False
-    return any(_resource_matches(pattern, kind.plural, target.subresource) for pattern in texts(rule, "resources"))
-
-
-def _resource_matches(pattern: str, plural: str, subresource: str) -> bool:
-    """Say whether a resource pattern such as ``pods/resize`` or ``*/*`` covers a resource."""
-    main, _, part = pattern.partition("/")
-    return main in {"*", plural} and (part in {"*", subresource} if part else not subresource)
-
-
-def _request(review: Review, uid: str) -> JsonObject:
-    """Return the question that a webhook is asked."""
-    call, kind = review.call, review.call.target.kind
-    gvk = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-    gvr = {"group": kind.group, "version": kind.version, "resource": kind.plural}
-    request: JsonObject = {"uid": uid, "kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr}
-    if call.target.subresource:
-        request["subResource"] = request["requestSubResource"] = call.target.subresource
-    name = call.target.name or text(review.object or {}, "metadata", "name")
-    if name:
-        request["name"] = name
-    if call.target.namespace:
-        request["namespace"] = call.target.namespace
-    request["operation"] = review.operation.value
-    request["userInfo"] = {"username": call.user.name, "groups": list(call.user.groups)}
-    request["object"], request["oldObject"] = review.object, review.old
-    request["dryRun"] = call.dry_run
-    request["options"] = {"kind": f"{review.operation.value.title()}Options", "apiVersion": "meta.k8s.io/v1"}
-    return request
 
 
 def _answer_to(uid: str, response: JsonObject) -> JsonObject:

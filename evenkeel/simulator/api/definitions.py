@@ -10,6 +10,7 @@ from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, nu
 from evenkeel.simulator.api.jsonpath import JsonPathError, parse_path
 from evenkeel.simulator.api.kinds import GroupResource, Kind, PrinterColumn, ScalePaths
 from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.rules import schema_faults
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Cause, CauseType
 from evenkeel.simulator.api.store import Change, ChangeType, Stored
@@ -41,7 +42,12 @@ class DefinitionStrategy(Strategy):
             for index, version in enumerate(versions)
             if not child(version, "schema", "openAPIV3Schema")
         ]
-        return causes + [cause for index, version in enumerate(versions) for cause in _column_causes(index, version)]
+        for index, version in enumerate(versions):
+            causes += _column_causes(index, version)
+            where = "spec.validation" if len(versions) == 1 else f"spec.versions[{index}].schema"
+            schema = child(version, "schema", "openAPIV3Schema")
+            causes += schema_faults(schema, f"{where}.openAPIV3Schema") if schema else ()
+        return causes
 
     def validate_update(self, body: JsonObject, old: JsonObject, subresource: str) -> list[Cause]:
         """Check as at creation, except on status writes."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from evenkeel.simulator.api.admission import Operation, Review, Webhooks
+from evenkeel.simulator.api.admission import Webhooks
+from evenkeel.simulator.api.admission_request import Operation, Review
 from evenkeel.simulator.api.builtin import NAMESPACES
 from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, text, texts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkeel.simulator.api.admission import Operation
+from evenkeel.simulator.api.admission_request import Operation
 from evenkeel.simulator.api.builtin import PODS
 from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import JsonObject, child, text

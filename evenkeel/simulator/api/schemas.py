@@ -1,4 +1,4 @@
-"""Structural schemas of custom kinds: prune, default, validate."""
+"""Structural schemas of custom kinds: prune, default, validate by keywords and rules."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, rows, text, texts
+from evenkeel.simulator.api.rules import Sides, rules_of
 from evenkeel.simulator.api.status import Cause, CauseType
 
 _INTEGER_RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
@@ -56,6 +57,7 @@ class StructuralSchema:
 
     def __init__(self, schema: JsonObject) -> None:
         self.source = schema
+        self._rules = rules_of(schema)
         self._validator = _SchemaValidator(_translated(schema), format_checker=_FORMATS)
 
     def prune(self, body: JsonObject) -> list[str]:
@@ -71,11 +73,41 @@ class StructuralSchema:
         """Fill in the schema's defaults and drop nulls that it does not allow, in place."""
         _set_defaults(self.source, body, skip=_ROOT_FIELDS)
 
-    def validate(self, body: JsonObject) -> list[Cause]:
-        """Return what the schema finds wrong with an object, sorted by field."""
+    def validate(self, body: JsonObject, old: JsonObject | None = None) -> list[Cause]:
+        """Return what the schema and its rules find wrong with an object, by field.
+
+        What was wrong before and has not changed is let through, so that an object can be corrected step by step.
+
+        Args:
+            body: The object.
+            old: The object that it replaces, None for a new one.
+        """
         content = {key: value for key, value in body.items() if key != "metadata"}
-        causes = {_cause(error) for error in self._validator.iter_errors(content)}
-        return sorted(causes, key=lambda cause: (cause.field, cause.message))
+        errors = [error for error in self._validator.iter_errors(content) if not _was_so(error, old)]
+        causes = sorted({_cause(error) for error in errors}, key=lambda cause: (cause.field, cause.message))
+        if self._rules is None:
+            return causes
+        if causes:
+            return [*causes, _UNCHECKED]
+        return list(self._rules.check(Sides(body, old, old is not None)))
+
+
+_UNCHECKED = Cause(
+    CauseType.INVALID,
+    "<nil>",
+    "Invalid value: null: the validation rules are looked at once the object is otherwise valid",
+)
+
+
+def _was_so(error: jsonschema.ValidationError, old: JsonObject | None) -> bool:
+    """Say whether an object had the same value at the same place before."""
+    value: object = old
+    for step in cast("list[str | int]", list(error.absolute_path)):
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = as_object(value).get(step)
+    return old is not None and bool(error.absolute_path) and value is not None and value == error.instance
 
 
 def _translated(schema: JsonObject) -> JsonObject:

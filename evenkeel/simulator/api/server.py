@@ -15,9 +15,11 @@ from evenkeel.simulator.api.builtin import (
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PODS,
+    POLICY_BINDINGS,
     VALIDATING_WEBHOOKS,
     builtin_kinds,
 )
+from evenkeel.simulator.api.builtin import POLICIES as ADMISSION_POLICIES
 from evenkeel.simulator.api.calls import User
 from evenkeel.simulator.api.definitions import Definitions, DefinitionStrategy
 from evenkeel.simulator.api.deletes import Deleter
@@ -30,6 +32,7 @@ from evenkeel.simulator.api.metrics import MetricsSource, StaticMetrics
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.pods import PodStrategy
 from evenkeel.simulator.api.policies import Policies
+from evenkeel.simulator.api.policy_strategies import PolicyBindingStrategy, PolicyStrategy
 from evenkeel.simulator.api.requestlog import RequestLog
 from evenkeel.simulator.api.reviews import review_kinds
 from evenkeel.simulator.api.store import DEFAULT_HISTORY, Store
@@ -53,6 +56,8 @@ _STRATEGIES: dict[GroupResource, Callable[[Kind], Strategy]] = {
     DEFINITIONS: DefinitionStrategy,
     MUTATING_WEBHOOKS: WebhookStrategy,
     VALIDATING_WEBHOOKS: WebhookStrategy,
+    ADMISSION_POLICIES: PolicyStrategy,
+    POLICY_BINDINGS: PolicyBindingStrategy,
     GroupResource("apps", "deployments"): WorkloadStrategy,
     GroupResource("apps", "replicasets"): WorkloadStrategy,
     GroupResource("apps", "statefulsets"): WorkloadStrategy,

@@ -12,6 +12,7 @@ from evenkeel.simulator.api.fields import JsonObject
 class CauseType(StrEnum):
     """The cause types that clients branch on."""
 
+    UNTYPED = ""
     REQUIRED = "FieldValueRequired"
     INVALID = "FieldValueInvalid"
     TYPE_INVALID = "FieldValueTypeInvalid"

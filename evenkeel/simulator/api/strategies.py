@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from evenkeel.simulator.api.admission_matching import condition_faults
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, text, value_at
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.schemas import StructuralSchema
@@ -92,8 +95,8 @@ class CustomStrategy(Strategy):
 
     def validate_update(self, body: JsonObject, old: JsonObject, subresource: str) -> list[Cause]:
         """Validate by the schema."""
-        del old, subresource
-        return self.schema.validate(body)
+        del subresource
+        return self.schema.validate(body, old)
 
 
 class WorkloadStrategy(Strategy):
@@ -139,6 +142,24 @@ class NamespaceStrategy(Strategy):
         body["status"] = {"phase": "Active"}
 
 
+_CHOICES = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Equivalent", "Exact"),
+    "reinvocationPolicy": ("IfNeeded", "Never"),
+}
+
+
+def _choice_causes(webhook: JsonObject, where: str) -> Iterator[Cause]:
+    """Yield which settings of a webhook have no possible value, and what is wrong with its match conditions."""
+    for field, choices in _CHOICES.items():
+        value = webhook.get(field, choices[0])
+        if value not in choices:
+            listed = ", ".join(f'"{choice}"' for choice in choices)
+            message = f'Unsupported value: "{value}": supported values: {listed}'
+            yield Cause(CauseType.NOT_SUPPORTED, f"{where}.{field}", message)
+    yield from condition_faults(webhook, f"{where}.")
+
+
 class WebhookStrategy(Strategy):
     """Webhook configurations: defaults that the dispatcher and readers rely on."""
 
@@ -172,6 +193,7 @@ class WebhookStrategy(Strategy):
             if "v1" not in (webhook.get("admissionReviewVersions") or []):
                 message = "Invalid value: must name v1, the only version sent here"
                 causes.append(Cause(CauseType.INVALID, f"{where}.admissionReviewVersions", message))
+            causes += _choice_causes(webhook, where)
             if not 1 <= webhook["timeoutSeconds"] <= 30:
                 message = "Invalid value: must be between 1 and 30 seconds"
                 causes.append(Cause(CauseType.INVALID, f"{where}.timeoutSeconds", message))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import jsonpatch
 import jsonpointer
 
-from evenkeel.simulator.api.admission import Operation, Review, Webhooks
+from evenkeel.simulator.api.admission import Webhooks
+from evenkeel.simulator.api.admission_request import Operation, Review
 from evenkeel.simulator.api.builtin import NAMESPACES
 from evenkeel.simulator.api.calls import Call, Target, refuse_mismatch
 from evenkeel.simulator.api.codec import PatchType, read_patch
