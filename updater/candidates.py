@@ -46,6 +46,7 @@ class Refusal:
     pod: ObjectRef
     reason: Reason
     detail: str = ""
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
     """
     idle = _idle_reason(circumstances)
     if idle is not None:
-        return Sorted((), tuple(Refusal(m.pod.ref, idle) for m in members))
+        return Sorted((), tuple(Refusal(m.pod.ref, idle, uid=m.pod.uid) for m in members))
     assessor = Assessor(circumstances)
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
@@ -84,7 +85,11 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
         obstacle, is_timed = _first_look(member, groups, circumstances)
         if is_timed:
             timed.append(member.pod.ref)
-        found = Refusal(member.pod.ref, obstacle) if obstacle else _assess(member, assessor, circumstances)
+        found = (
+            Refusal(member.pod.ref, obstacle, uid=member.pod.uid)
+            if obstacle
+            else _assess(member, assessor, circumstances)
+        )
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
@@ -133,11 +138,11 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
     try:
         found = assessor.of(pod)
     except InvalidObjectError as error:
-        return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error))
+        return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error), pod.uid)
     recommendation = found.processed.recommendation if found.processed else None
     acceptance = judge(pod, recommendation, found.priority, circumstances)
     if not acceptance.is_given or found.processed is None:
-        return Refusal(pod.ref, acceptance.reason)
+        return Refusal(pod.ref, acceptance.reason, uid=pod.uid)
     if not meets_requirements(pod, circumstances.vpa, found.processed.recommendation):
-        return Refusal(pod.ref, Reason.REQUIREMENTS_UNMET)
+        return Refusal(pod.ref, Reason.REQUIREMENTS_UNMET, uid=pod.uid)
     return Candidate(member, acceptance.reason, found.processed, found.priority)

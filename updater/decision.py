@@ -179,6 +179,7 @@ class VpaScope:
         pods: Live pods that it controls.
         evictable: Pods worth evicting, in modes Recreate and Auto; fallbacks do not count.
         updatable: Pods worth resizing, in the in-place modes; those that will be evicted instead count.
+        uid: UID of the VPA, by which its events are found.
     """
 
     vpa: ObjectRef
@@ -186,6 +187,7 @@ class VpaScope:
     pods: int
     evictable: int = 0
     updatable: int = 0
+    uid: str = ""
 
     @property
     def size_log2(self) -> int:
@@ -203,7 +205,8 @@ class Decision:
         reason: Why.
         scope: The VPA the pod is decided for; None for pods a round did not come to and for VPAs.
         detail: What no reason can say, such as the fault of an object.
-        uid: UID that the call must name, empty where it names none.
+        uid: UID of the pod, by which its events are found; empty for VPAs and for pods a round did not come to.
+        is_guarded: Whether the call must name that UID.
         patches: What a RESIZE sends.
     """
 
@@ -213,9 +216,12 @@ class Decision:
     scope: VpaScope | None = None
     detail: str = ""
     uid: str = ""
+    is_guarded: bool = False
     patches: PodPatches | None = None
 
 
-def left_alone(ref: ObjectRef, reason: Reason, scope: VpaScope | None = None, detail: str = "") -> Decision:
+def left_alone(
+    ref: ObjectRef, reason: Reason, scope: VpaScope | None = None, detail: str = "", uid: str = ""
+) -> Decision:
     """Return the decision that calls nothing: WAIT where a resize is under way, else SKIP."""
-    return Decision(ref, Action.WAIT if reason in _WAITING else Action.SKIP, reason, scope, detail)
+    return Decision(ref, Action.WAIT if reason in _WAITING else Action.SKIP, reason, scope, detail, uid)

@@ -199,8 +199,9 @@ def _start(
         pods=len(controlled.members),
         evictable=0 if in_place else len(found.candidates),
         updatable=len(found.candidates) if in_place else 0,
+        uid=vpa.uid,
     )
-    settled = tuple(left_alone(r.pod, r.reason, scope, r.detail) for r in found.refusals)
+    settled = tuple(left_alone(r.pod, r.reason, scope, r.detail, r.uid) for r in found.refusals)
     work = VpaWork(circumstances, scope, groups, found.timed)
     if in_place:
         return settled, replace(work, resizes=found.candidates)

@@ -95,7 +95,7 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     # Mode InPlace goes on where the resize was to be deferred.
     waits = decision.verdict is Verdict.DEFERRED and not circumstances.is_in_place_only
     if waits or decision.verdict is Verdict.INFEASIBLE_REMEMBERED:
-        return replace(work, current=left_alone(pod.ref, reason, work.scope))
+        return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
     if decision.verdict is Verdict.INFEASIBLE:
         work = _remembering(work, candidate)
     return replace(work, current=_resize(work, candidate))
@@ -115,10 +115,10 @@ def _resize(work: VpaWork, candidate: Candidate) -> Decision:
         return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
     names_uid = work.circumstances.settings.behaviour.uid_preconditions
     if names_uid and is_already_requested(pod, targets):
-        return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope)
+        return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
     patches = in_place_patches(pod, resize, is_guarded=names_uid)
-    uid = pod.uid if names_uid else ""
-    return Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=uid, patches=patches)
+    attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
+    return replace(attempt, patches=patches)
 
 
 def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
@@ -127,10 +127,10 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     pod = member.pod
     clearance = clear_eviction(pod, work.groups.of(member.group), circumstances)
     if clearance.is_given:
-        uid = pod.uid if circumstances.settings.behaviour.uid_preconditions else ""
-        decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=uid)
+        is_guarded = circumstances.settings.behaviour.uid_preconditions
+        decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
     else:
-        decision = left_alone(pod.ref, clearance.reason or pending.reason, work.scope)
+        decision = left_alone(pod.ref, clearance.reason or pending.reason, work.scope, uid=pod.uid)
     return replace(work, evicted=work.evicted + 1, current=decision)
 
 

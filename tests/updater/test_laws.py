@@ -38,7 +38,7 @@ from tests.updater.situations import (
     waiting,
 )
 from updater.circumstances import Memory
-from updater.decision import Action, Decision, Outcome
+from updater.decision import Action, Decision, Outcome, Reason
 from updater.group import Group, form_groups
 from updater.plan import Plan
 from updater.resize_watch import ResizeWatch
@@ -128,6 +128,9 @@ def test_every_controlled_pod_gets_one_final_decision(
         # A second decision follows only on an attempt to resize that failed.
         assert len(decisions) <= 2
         assert all(d.action in {Action.RESIZE, Action.FAIL} and o is not Outcome.DONE for d, o in decisions[:-1])
+        # Events are found by it.
+        told = [d for d, _ in decisions if d.action is not Action.FAIL and d.reason is not Reason.ROUND_ENDED]
+        assert all(d.uid == f"uid-{d.ref.name}" for d in told)
 
 
 @given(clusters(), SETTINGS, MEMORIES)

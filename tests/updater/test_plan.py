@@ -674,12 +674,15 @@ def test_decisions_carry_what_their_calls_and_metrics_need() -> None:
         1,
         0,
     )
-    assert decision.uid == "uid-p0"
+    assert (decision.uid, decision.is_guarded) == ("uid-p0", True)
     assert decision.patches is not None
-    assert replace(scene, settings=UNGUARDED).played().decisions[-1].uid == ""
+    unguarded = replace(scene, settings=UNGUARDED).played().decisions[-1]
+    assert (unguarded.uid, unguarded.is_guarded) == ("uid-p0", False)
     evicted = replace(scene, vpa=vpa_of(RECREATE)).played().decisions[-1]
     assert evicted.scope is not None
     assert (evicted.uid, evicted.patches, evicted.scope.evictable, evicted.scope.updatable) == ("uid-p0", None, 1, 0)
+    assert evicted.is_guarded
+    assert not replace(scene, vpa=vpa_of(RECREATE), settings=UNGUARDED).played().decisions[-1].is_guarded
 
 
 def test_an_object_that_cannot_be_used_stops_no_other() -> None:

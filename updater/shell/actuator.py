@@ -121,9 +121,9 @@ class Actuator:
             await self.client.pacing.sleep(token.wait.total_seconds())
         ref = decision.ref
         try:
-            if decision.uid:
+            if decision.is_guarded:
                 await self._require_same_pod(ref, decision.uid)
-            await self.client.evict(ref.namespace, ref.name, decision.uid)
+            await self.client.evict(ref.namespace, ref.name, decision.uid if decision.is_guarded else "")
         except ApiError as error:
             refused_by = "disruption budget" if is_budget_refusal(error) else "API server"
             log.warning("eviction failed", pod=str(ref), refused_by=refused_by, error=str(error))
@@ -153,7 +153,7 @@ class Actuator:
             return
         labels = (str(scope.size_log2), scope.mode.value, *_vpa_labels(decision))
         self.metrics.evicted_pods.labels(*labels).inc()
-        involved = InvolvedObject(scope.vpa, self.vpa_api_version, "")
+        involved = InvolvedObject(scope.vpa, self.vpa_api_version, scope.uid)
         message = f"Evicted pod {decision.ref.name}: {decision.reason.meaning}"
         self.events.record(EventDraft(involved, EventKind.NORMAL, "EvictedPod", message))
 

@@ -157,6 +157,28 @@ async def test_a_refused_resize_becomes_an_eviction_in_the_same_round(server: Ap
         assert await written(loop, server) == [("EvictedByVPA", "web-0"), ("EvictedPod", "web")], "updater:X-10"
 
 
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("refused", [False, True])
+async def test_events_name_the_uid_of_what_they_are_about(
+    server: ApiServer, profile: Profile, *, refused: bool
+) -> None:
+    # Whoever describes an object finds its events by that, not by its name.
+    if refused:
+        server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
+    uids = {
+        ("Pod", "web-0"): _at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid"),
+        ("VerticalPodAutoscaler", "web"): _at(
+            server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", "web", "default"), "metadata", "uid"
+        ),
+    }
+    async with updater(server, profile) as loop:
+        await loop.run_round()
+        assert len(await written(loop, server)) == (2 if refused else 1), "updater:X-7, updater:X-10"
+    for event in server.store.list("v1", "Event", "default"):
+        about = _at(event, "involvedObject")
+        assert _at(about, "uid") == uids[str(_at(about, "kind")), str(_at(about, "name"))]
+
+
 async def test_an_eviction_that_a_budget_refuses_is_counted_and_not_repeated(server: ApiServer) -> None:
     server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
     server.store.create(
