@@ -208,10 +208,11 @@ class Workers:
         if container is not None and not at_once:
             if not _is_restarted(view, container, record.view.restart_policy):
                 return
-            delay = self._back_off(record, view, container)
-            if delay is not None:
+            waiting = self._back_off(record, view, container)
+            if waiting is not None:
+                delay, left = waiting
                 self._hold_back(record, view, delay)
-                findings.come_back(context.stretched(delay))
+                findings.come_back(context.stretched(left))
                 return
         yield from self._start(record, view, findings)
 
@@ -240,8 +241,10 @@ class Workers:
         if behaviour.ready_after > _AT_ONCE:
             context.lifetime.later(behaviour.ready_after, lambda: self.request_sync(record))
 
-    def _back_off(self, record: PodRecord, view: ContainerView, container: Container) -> timedelta | None:
-        """Return the delay that a crashed container still has to wait out, None when it may start now.
+    def _back_off(
+        self, record: PodRecord, view: ContainerView, container: Container
+    ) -> tuple[timedelta, timedelta] | None:
+        """Return the delay of a crashed container and what is left of it, None when it may start now.
 
         A container with changed resources begins afresh (spec: in-place-resize 3.6).
         """
@@ -254,7 +257,7 @@ class Workers:
             record.back_offs[key] = BackOff(context.timing.back_off, context.now())
             return None
         if context.now() < ended + known.delay:
-            return known.delay
+            return known.delay, ended + known.delay - context.now()
         record.back_offs[key] = BackOff(min(2 * known.delay, longest), context.now())
         return None
 
