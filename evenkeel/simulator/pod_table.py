@@ -15,7 +15,7 @@ from evenkeel.simulator.scenarios.chronicle import RESIZE_CONDITIONS, listed
 from evenkeel.simulator.scenarios.objects import WORKLOAD_LABEL
 
 MOST_PODS = 12
-_BAR = 10
+_BAR = 6
 _FULL, _HALF = 0.9, 0.5
 
 
@@ -27,18 +27,10 @@ def pod_table(store: ObjectStore, metrics: Sequence[JsonObject]) -> Table:
         metrics: What the metrics API says.
     """
     table = Table(box=None, pad_edge=False, expand=True)
-    for name in (
-        "pod",
-        "node",
-        "phase",
-        "restarts",
-        "cpu: used of limit",
-        "request",
-        "memory: used of limit",
-        "request",
-    ):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
-    table.add_column("resize", overflow="ellipsis", no_wrap=True)
+    table.add_column("pod", no_wrap=True, overflow="ellipsis", ratio=1, min_width=12)
+    for name in ("node", "phase", "restarts", "cpu", "memory"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("resize", no_wrap=True, overflow="ellipsis")
     usage = {(_key(row), text(one, "name")): child(one, "usage") for row in metrics for one in rows(row, "containers")}
     pods = [pod for pod in store.list("v1", "Pod") if text(pod, "metadata", "labels", WORKLOAD_LABEL)]
     for pod in pods[:MOST_PODS]:
@@ -61,25 +53,22 @@ def _cells(pod: JsonObject, container: JsonObject, used: JsonObject) -> list[str
         text(pod, "spec", "nodeName") or "-",
         phase,
         str(number(status, "restartCount")),
-        bar(used.get("cpu"), limits.get("cpu")),
-        str(requests.get("cpu", "-")),
-        bar(used.get("memory"), limits.get("memory")),
-        str(requests.get("memory", "-")),
+        bar(*(amounts.get("cpu") for amounts in (used, requests, limits))),
+        bar(*(amounts.get("memory") for amounts in (used, requests, limits))),
         _resize(pod),
     ]
 
 
-def bar(used: object, limit: object) -> Text:
-    """Return a usage as a bar that is full at the limit, with the limit behind it."""
+def bar(used: object, request: object, limit: object) -> Text:
+    """Return a usage with request and limit, behind a bar that is full at the limit, or at the request without one."""
+    amounts = "/".join("-" if amount is None else str(amount) for amount in (request, limit))
     if used is None:
-        return Text("-")
-    amount = quantity(used)
-    if limit is None:
-        return Text(f"{short(amount)} of any")
-    share = min(1.0, amount.nano / max(1, quantity(limit).nano))
+        return Text(f"{'':{_BAR}} -/{amounts}")
+    amount, full = quantity(used), limit if limit is not None else request
+    share = min(1.0, amount.nano / max(1, quantity(full).nano)) if full is not None else 0.0
     filled = round(share * _BAR)
     style = "red" if share >= _FULL else "yellow" if share >= _HALF else "green"
-    return Text.assemble(("█" * filled, style), "░" * (_BAR - filled), f" {short(amount)} of {limit}")
+    return Text.assemble(("█" * filled, style), "░" * (_BAR - filled), f" {short(amount)}/{amounts}")
 
 
 def short(amount: Quantity) -> str:

@@ -160,7 +160,11 @@ class Screen:
         parts: list[RenderableType] = [self._header()]
         if self._stage is not None:
             server = self._stage.cluster.server
-            parts.append(Panel(pod_table(server.store, server.metrics.pods()), title="pods", title_align="left"))
+            parts.append(
+                Panel(
+                    pod_table(server.store, server.metrics.pods()), title="pods: used/request/limit", title_align="left"
+                )
+            )
             parts.append(Panel(recommendation_table(server.store), title="recommendations", title_align="left"))
         lines = Text("\n").join(line(happening) for happening in self._last)
         lines.no_wrap, lines.overflow = True, "ellipsis"
@@ -168,13 +172,13 @@ class Screen:
         return Group(*parts)
 
     def _header(self) -> RenderableType:
-        """Return title, profile, clock and how far the scenario has come."""
+        """Return title, profile, clock, and how far the scenario has come."""
         table = Table.grid(padding=(0, 2))
         total, now = self._scenario.duration.total_seconds(), self._now.total_seconds()
         bar = ProgressBar(total=total, completed=min(now, total), width=24)
         times = f"{clock(self._now)} of {clock(self._scenario.duration)}"
-        table.add_row(Text(self._scenario.title, style="bold"), f"profile {self._profile.value}", times, bar)
-        return table
+        table.add_row(f"profile {self._profile.value}", times, bar)
+        return Group(Text(self._scenario.title, style="bold"), table)
 
 
 def is_notable(happening: Happening) -> bool:

@@ -50,7 +50,7 @@ class Restarted:
     @property
     def text(self) -> str:
         """In words."""
-        why = f" after {self.reason}" if self.reason else ""
+        why = f" after {self.reason}" if self.reason not in {"", "Completed"} else ""
         return f"container {self.container} of {self.pod} restarted{why}, {self.count} in all"
 
 
@@ -123,7 +123,9 @@ class Told:
     @property
     def text(self) -> str:
         """In words."""
-        return f"event {self.reason} on {self.kind} {self.name}: {self.message}"
+        # What the kubelet adds in JSON repeats what other happenings say.
+        message = self.message.partition(": {")[0]
+        return f"event {self.reason} on {self.kind} {self.name}: {message}"
 
 
 @dataclass(frozen=True, slots=True)
