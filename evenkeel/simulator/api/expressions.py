@@ -1,8 +1,7 @@
 """CEL, the language of validation rules, admission policies and match conditions, with Kubernetes' quantities.
 
 Objects come in untyped, so that a field without a value is noticed when a rule meets it, not when the rule is read.
-Times stay the text they are in JSON. Of Kubernetes' own functions those on quantities are known; a rule that needs
-another one is refused when it is read.
+Of Kubernetes' own functions those on quantities are known; a rule that needs another one is refused when it is read.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from typing import cast
 
 from cel_expr_python import cel  # type: ignore[import-untyped]
 from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
+from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped]
 
 from autoscaling.errors import InvalidQuantityError
 from autoscaling.quantity import Quantity
 from evenkeel.simulator.api.fields import JsonObject
+from evenkeel.simulator.clock import parse_rfc3339
 
 DYNAMIC, BOOLEAN, TEXT = "dyn", "bool", "string"
 _NANO = "nano"
@@ -83,6 +84,12 @@ def read_expression(text: str, types: Mapping[str, str]) -> Expression:
         ExpressionError: It cannot be read.
     """
     return _read(text, tuple(sorted(types.items())))
+
+
+def moment_value(text: str) -> object:
+    """Return a time, given as JSON writes it, as expressions hold it."""
+    moment = parse_rfc3339(text)
+    return Timestamp(seconds=int(moment.timestamp()), nanos=moment.microsecond * 1000)
 
 
 @cache

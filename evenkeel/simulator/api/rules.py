@@ -12,6 +12,7 @@ from evenkeel.simulator.api.expressions import (
     TEXT,
     Expression,
     ExpressionError,
+    moment_value,
     read_expression,
 )
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, encode, rows, text, texts
@@ -105,6 +106,7 @@ class RuleTree:
         additional: Rules about its other members.
         items: Rules about its items.
         keys: Keys by which its items are known again.
+        moments: The schema, where there are times in the value: expressions compare them as such.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -112,11 +114,13 @@ class RuleTree:
     additional: RuleTree | None = None
     items: RuleTree | None = None
     keys: tuple[str, ...] = ()
+    moments: JsonObject | None = None
 
     def check(self, sides: Sides, path: str = "") -> Iterator[Cause]:
         """Yield what is wrong with a value and its parts."""
+        shown = sides if self.moments is None or not self.rules else _with_moments(self.moments, sides)
         for rule in self.rules:
-            cause = rule.check(sides, path)
+            cause = rule.check(shown, path)
             if cause is not None:
                 yield cause
         value = sides.value
@@ -147,6 +151,34 @@ class RuleTree:
         return pick
 
 
+def _parts(schema: JsonObject) -> Iterator[JsonObject]:
+    """Yield the schemas of a value's parts."""
+    yield from (as_object(part) for part in child(schema, "properties").values())
+    for keyword in ("additionalProperties", "items"):
+        if isinstance(schema.get(keyword), dict):
+            yield child(schema, keyword)
+
+
+def _has_moments(schema: JsonObject) -> bool:
+    """Say whether there are times in the values of a schema."""
+    return schema.get("format") == "date-time" or any(_has_moments(part) for part in _parts(schema))
+
+
+def _with_moments(schema: JsonObject, sides: Sides) -> Sides:
+    """Return a value and the one it replaces with times in them instead of their text."""
+    return Sides(_moments(schema, sides.value), _moments(schema, sides.old), sides.is_change)
+
+
+def _moments(schema: JsonObject, value: object) -> object:
+    """Return a value with times instead of their text."""
+    if isinstance(value, dict):
+        properties, additional = child(schema, "properties"), child(schema, "additionalProperties")
+        return {name: _moments(as_object(properties.get(name, additional)), inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_moments(child(schema, "items"), item) for item in value]
+    return moment_value(value) if schema.get("format") == "date-time" and isinstance(value, str) else value
+
+
 def _member(name: str) -> Callable[[object], tuple[bool, object]]:
     """Return what picks a member from an earlier object."""
     return lambda old: (name in as_object(old), as_object(old).get(name))
@@ -165,6 +197,7 @@ def rules_of(schema: JsonObject) -> RuleTree | None:
         _inner(schema, "additionalProperties"),
         _inner(schema, "items"),
         tuple(texts(schema, "x-kubernetes-list-map-keys")),
+        schema if _has_moments(schema) else None,
     )
     return tree if tree.rules or tree.properties or tree.additional or tree.items else None
 

@@ -196,6 +196,10 @@ def _cause(error: jsonschema.ValidationError) -> Cause:
         case keyword if keyword in _TYPE_KEYWORDS:
             wanted = error.validator_value if keyword != "anyOf" else "integer or string"
             return Cause(CauseType.TYPE_INVALID, field, f"Invalid value: {shown}: must be of type or format {wanted}")
+        case "maxLength":
+            return Cause(CauseType.TOO_LONG, field, f"Too long: may not have more than {error.validator_value} bytes")
+        case "maxItems" | "maxProperties":
+            return Cause(CauseType.TOO_MANY, field, f"Too many: must have at most {error.validator_value} entries")
         case _:
             bound = f"{error.validator} {error.validator_value}"
             return Cause(CauseType.INVALID, field, f"Invalid value: {shown}: must satisfy {bound}")

@@ -20,6 +20,7 @@ class CauseType(StrEnum):
     DUPLICATE = "FieldValueDuplicate"
     FORBIDDEN = "FieldValueForbidden"
     TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
     DISRUPTION_BUDGET = "DisruptionBudget"
     NAMESPACE_TERMINATING = "NamespaceTerminating"
     FIELD_MANAGER_CONFLICT = "FieldManagerConflict"

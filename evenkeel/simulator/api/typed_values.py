@@ -211,20 +211,29 @@ def _items(schema: JsonObject, values: list[object]) -> Iterator[tuple[str, obje
 
 
 def _merge_lists(schema: JsonObject, live: list[object], applied: list[object]) -> list[object]:
-    """Merge two lists by item: the applied order counts, what only the live list has keeps its place among them."""
+    """Merge two lists by item: the applied order counts, what only the live list has stands where it stood."""
     before, after = list(_items(schema, live)), list(_items(schema, applied))
     old, new = dict(before), dict(after)
     items = child(schema, "items")
-    result: list[object] = []
     waiting = [element for element, _ in before]
+    result = _untouched(waiting, old, new)
     for element, item in after:
-        if element in old:
-            while waiting and waiting[0] != element:
-                passed = waiting.pop(0)
-                if passed not in new:
-                    result.append(old[passed])
-            waiting = [other for other in waiting if other != element]
-            result.append(merge(items, old[element], item))
-        else:
+        if element not in old:
             result.append(item)
-    return result + [old[element] for element in waiting if element not in new]
+            continue
+        while waiting and waiting[0] != element:
+            result += _untouched(waiting, old, new)
+            if waiting and waiting[0] != element:
+                waiting.pop(0)
+        waiting = waiting[1:]
+        result.append(merge(items, old[element], item))
+        result += _untouched(waiting, old, new)
+    return result
+
+
+def _untouched(waiting: list[str], old: Mapping[str, object], new: Mapping[str, object]) -> list[object]:
+    """Take, off the front of the live list, the items that the applied list does not have."""
+    taken: list[object] = []
+    while waiting and waiting[0] not in new:
+        taken.append(old[waiting.pop(0)])
+    return taken

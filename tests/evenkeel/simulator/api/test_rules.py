@@ -104,6 +104,26 @@ def test_changed_objects(old: JsonObject, new: JsonObject, messages: list[str]) 
     assert [message for _, _, message in found(new, old)] == messages
 
 
+def test_times_are_compared_as_times() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "t": {"type": "string", "format": "date-time"},
+            "l": {"type": "array", "items": {"type": "string", "format": "date-time"}},
+            "plain": TEXT,
+        },
+        "x-kubernetes-validations": [
+            {"rule": "self.t < timestamp('2030-01-01T00:00:00Z') && self.l.all(x, x > self.t)"}
+        ],
+    }
+    tree = rules_of(schema)
+    assert tree is not None
+    good = {"t": "2026-01-01T00:00:00+01:00", "l": ["2026-01-01T00:00:00Z"], "plain": "2026"}
+    assert list(tree.check(Sides(good))) == []
+    assert len(list(tree.check(Sides({**good, "t": "2030-01-01T00:00:00Z"})))) == 1
+    assert len(list(tree.check(Sides({**good, "l": ["2025-12-31T23:00:00Z"]})))) == 1
+
+
 def test_a_schema_without_rules_has_no_tree() -> None:
     assert rules_of({"type": "object", "properties": {"a": TEXT}, "additionalProperties": TEXT}) is None
 

@@ -129,7 +129,7 @@ TYPE, VALUE, CHOICE = "FieldValueTypeInvalid", "FieldValueInvalid", "FieldValueN
         ({"since": "yesterday"}, [(TYPE, "spec.since")]),
         ({"since": "2026-01-01T00:00:00"}, [(TYPE, "spec.since")]),
         ({"limits": {"cpu": "1", "memory": "lots"}}, [(VALUE, "spec.limits.memory")]),
-        ({"names": ["a", "bcde"]}, [(VALUE, "spec.names[1]")]),
+        ({"names": ["a", "bcde"]}, [("FieldValueTooLong", "spec.names[1]")]),
         ({"names": ["a", "a"]}, [("FieldValueDuplicate", "spec.names")]),
         ({"rules": [{"name": "a"}, {"name": "b"}]}, []),
         ({"rules": [{"name": "a"}, {"name": "a"}]}, [("FieldValueDuplicate", "spec.rules[1]")]),
