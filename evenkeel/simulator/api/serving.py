@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 import yaml
 from starlette.types import Scope
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from evenkeel.simulator.api.certificates import SERVER_NAMES, Authority
@@ -78,19 +78,19 @@ async def serve(server: ApiServer, *, tls: bool = True, port: int = 0) -> AsyncI
 
     def cut(scope: Scope) -> None:
         for connection in list(state.connections):
-            if isinstance(connection, H11Protocol) and connection.client == scope["client"]:
+            if isinstance(connection, HttpToolsProtocol) and connection.client == scope["client"]:
                 connection.transport.abort()
 
     dispatcher = Dispatcher(server, cut)
     config = uvicorn.Config(
-        dispatcher.application(), http=H11Protocol, ws="none", lifespan="off", log_config=None, access_log=False,
+        dispatcher.application(), http=HttpToolsProtocol, ws="none", lifespan="off", log_config=None, access_log=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     config.load()
     authority = Authority() if tls else None
     context = authority.issue(LOOPBACK, *SERVER_NAMES).server_context() if authority else None
     listener = await asyncio.get_running_loop().create_server(
-        lambda: H11Protocol(config=config, server_state=state, app_state={}),
+        lambda: HttpToolsProtocol(config=config, server_state=state, app_state={}),
         LOOPBACK,
         port,
         ssl=context,
