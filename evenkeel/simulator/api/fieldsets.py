@@ -91,16 +91,6 @@ class FieldSet:
             node = inner
         return not node or _MEMBER in node
 
-    def covers(self, path: Path) -> bool:
-        """Say whether a path or anything below it is in the set."""
-        node: JsonObject = self.fields
-        for element in path:
-            inner = node.get(element)
-            if not isinstance(inner, dict):
-                return False
-            node = inner
-        return True
-
     def __iter__(self) -> Iterator[Path]:
         """Yield every path, parents before what lies below them."""
         yield from _paths(self.fields, ())
