@@ -97,17 +97,14 @@ class CronJobController(Reconciler):
 
     async def _start_due(self, stored: Stored, schedule: CronSchedule) -> None:
         """Start the Job of the latest moment that has been missed, if that is still wanted."""
-        spec, now = child(stored.body, "spec"), self.context.now()
-        seconds = spec.get("startingDeadlineSeconds")
-        missed = missed_moments(schedule, self._since(stored, seconds), now)
+        spec = child(stored.body, "spec")
+        since = self._since(stored, spec.get("startingDeadlineSeconds"))
+        missed = missed_moments(schedule, since, self.context.now())
         about = (self._kind, stored)
         if missed.latest is None:
             return
         if missed.count > MANY_MISSED:
             self.recorder.warning(about, "TooManyMissedTimes", f"more than {MANY_MISSED} moments have been missed")
-        if isinstance(seconds, int) and missed.latest + timedelta(seconds=seconds) < now:
-            self.recorder.warning(about, "MissSchedule", f"the start at {rfc3339(missed.latest)} comes too late")
-            return
         running = [job for job in self.context.jobs.controlled_by(stored.uid) if ended_at(job.body) is None]
         policy = text(spec, "concurrencyPolicy")
         if running and policy == "Forbid":
@@ -120,7 +117,7 @@ class CronJobController(Reconciler):
         await self._create(stored, missed.latest)
 
     def _since(self, stored: Stored, deadline_seconds: object) -> datetime:
-        """Return from when on moments may have been missed."""
+        """Return from when on moments may have been missed; what lies before the deadline is not made up for."""
         last = text(stored.body, "status", "lastScheduleTime")
         since = parse_rfc3339(last) if last else created(stored.body)
         if isinstance(deadline_seconds, int):

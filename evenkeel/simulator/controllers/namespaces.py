@@ -7,7 +7,6 @@ from typing import ClassVar
 from evenkeel.simulator.api.builtin import NAMESPACES
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.kinds import GroupResource
-from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.api.store import Change, ChangeType, Key
 from evenkeel.simulator.controllers.pod_state import is_going
 from evenkeel.simulator.controllers.reconciler import Reconciler
@@ -44,11 +43,7 @@ class NamespaceController(Reconciler):
         for obj in wanted:
             obj["apiVersion"] = "v1"
             if self.context.objects.find("v1", text(obj, "kind"), text(obj, "metadata", "name"), key[1]) is None:
-                try:
-                    await self.actor.create(obj)
-                except StatusError as error:
-                    if error.reason != "AlreadyExists":
-                        raise
+                await self.actor.create(obj)
 
 
 def _namespace_of_removed(change: Change) -> list[Key]:

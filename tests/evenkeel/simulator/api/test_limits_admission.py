@@ -111,6 +111,17 @@ async def test_bounds(row: str, bounds: JsonObject, own: JsonObject, message: st
         assert message in text(answer.body, "message"), row
 
 
+async def test_the_sums_of_a_pod_may_violate_on_either_side() -> None:
+    """A pod's sum of limits may lie below its sum of requests, as containers may have no limit."""
+    async with cluster() as wire:
+        wire.server.store.create(limit_range(item("Pod", max={"cpu": "2"}, min={"memory": "2Gi"})))
+        one = container("app", requests={"cpu": "3", "memory": "2Gi"})
+        other = container("b", requests={"cpu": "1"}, limits={"cpu": "1", "memory": "1Gi"})
+        message = text((await wire.post(PODS, pod("a", one, other))).body, "message")
+        assert "maximum cpu usage per Pod is 2, but request is 4" in message
+        assert "minimum memory usage per Pod is 2Gi, but limit is 1Gi" in message
+
+
 async def test_several_violations_are_told_together() -> None:
     async with cluster() as wire:
         wire.server.store.create(limit_range(item(max={"cpu": "1", "memory": "1Mi"})))

@@ -145,3 +145,5 @@ def test_missed_moments_are_counted_up_to_a_limit() -> None:
     assert (some.latest, some.count) == (EPOCH + 20 * MINUTE, 2)
     many = missed_moments(schedule, EPOCH, EPOCH + timedelta(days=30, minutes=5))
     assert (many.latest, many.count) == (EPOCH + timedelta(days=30), MANY_MISSED + 1)
+    pairs = missed_moments(CronSchedule("0,1,2 3 * * *"), EPOCH, EPOCH + timedelta(days=90, hours=3, minutes=5))
+    assert pairs.latest == EPOCH + timedelta(days=90, hours=3, minutes=2)

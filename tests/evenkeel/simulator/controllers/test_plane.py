@@ -61,7 +61,7 @@ def act(ground: Ground, step: Step) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_deployment_has_its_replicas_in_the_end_and_nothing_else_is_left(steps: list[Step]) -> None:
     """Law: given room and time, each has its replicas running from its template; of deleted ones nothing is left."""
     ground = Ground(3)
@@ -212,6 +212,24 @@ async def test_a_webhook_that_refuses_holds_up_its_pods_only() -> None:
         ground.server.store.delete("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "hooks")
         await ground.plane.advance(ground.clock.now() + 20 * MINUTE)
         assert ground.phases("web") == ["Running"] * 2
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"])
+async def test_an_owner_that_goes_while_its_pod_is_reviewed_leaves_nothing(kind: str) -> None:
+    ground = Ground(1)
+
+    def remove_owner(_: JsonObject) -> JsonObject:
+        if ground.find(kind, "web") is not None:
+            ground.delete(kind, "web")
+        return {"allowed": True}
+
+    async with cluster(ground.server) as wire, hook(remove_owner) as server:
+        rule = PODS_ONLY | {"resources": ["pods", "replicasets"], "apiGroups": ["", "apps"]}
+        await register(wire, webhook(server, rules=[rule]))
+        ground.create(workload(kind, template=template(restartPolicy="Never")))
+        await ground.plane.advance(EPOCH + MINUTE)
+        assert ground.find(kind, "web") is None
+        assert (ground.pods(), ground.objects("ReplicaSet"), ground.objects("ControllerRevision")) == ([], [], [])
 
 
 async def test_a_clock_that_moves_by_itself_cannot_be_moved() -> None:

@@ -117,6 +117,13 @@ def test_shrinking(row: str, bounds: Bounds, new: SetState, old: list[SetState],
             {"o": 3},
         ),
         ("to nothing", Bounds(0, 1, 0), made("n", 2, most=4), [made("o", 2, age=9, most=4)], {"n": 0, "o": 0}),
+        (
+            "without a note, and nothing there",
+            Bounds(8, 0, 1),
+            replace(made("n", 2), present=0),
+            [made("o", 2, age=9)],
+            {"n": 4, "o": 4},
+        ),
         ("without a note, by what is there", Bounds(8, 0, 1), made("n", 2), [made("o", 2, age=9)], {"n": 6}),
     ],
 )

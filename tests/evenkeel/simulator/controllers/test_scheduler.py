@@ -290,6 +290,16 @@ def test_a_waiting_pod_that_is_removed_or_placed_by_hand_is_forgotten() -> None:
     assert (ground.names(), node_of(ground, "b")) == (["b"], "hand")
 
 
+def test_what_was_there_before_is_taken_in() -> None:
+    ground = Ground(1, plane=False)
+    ground.create(pod("filler", "3500m", nodeName="n1"))
+    ground.create(pod("small", "500m"))
+    ground.create(pod("large", "1"))
+    ground.plane.start()
+    ground.run()
+    assert (node_of(ground, "small"), node_of(ground, "large")) == ("n1", "")
+
+
 def test_a_lost_node_takes_no_more_pods() -> None:
     ground = Ground(2)
     ground.run()

@@ -197,6 +197,17 @@ def test_what_is_refused_is_told() -> None:
     assert counts(ground.read("StatefulSet", "db"), "replicas", "observedGeneration") == (0, 1)
 
 
+def test_a_revision_of_the_same_name_that_belongs_to_nobody_makes_another_name_necessary() -> None:
+    name = grounded(1).names("ControllerRevision")[0]
+    ground = Ground()
+    metadata: JsonObject = {"name": name, "namespace": "default"}
+    ground.create({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "revision": 1})
+    ground.create(workload("StatefulSet", "db", replicas=1))
+    ground.run()
+    assert ground.phases() == ["Running"]
+    assert text(ground.read("StatefulSet", "db"), "status", "updateRevision") != name
+
+
 def test_a_removed_set_leaves_nothing() -> None:
     ground = grounded()
     ground.delete("StatefulSet", "db")
