@@ -147,7 +147,7 @@ def update_entries(kind: Kind, old: JsonObject | None, new: JsonObject, write: W
     """Return who owns what after a plain write: what the write changed is the writer's.
 
     An object that nobody's writes were noted on stays so until the first apply; writes through another version than
-    the stored one leave no trace.
+    the stored one leave no trace, and so do bodies in which an item of a list lacks its keys.
 
     Args:
         kind: The object's kind.
@@ -160,7 +160,10 @@ def update_entries(kind: Kind, old: JsonObject | None, new: JsonObject, write: W
     if kind.view is not None or (old is not None and not before):
         return before
     start = old if old is not None else _EMPTY if kind.schema is None else {}
-    changes = _changes(kind, start, new, by)
+    try:
+        changes = _changes(kind, start, new, by)
+    except UntypedError:
+        return ()
     if not changes:
         return before
     kept = _after(before, changes, by)
