@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from evenkeel.simulator.api.fields import JsonObject, child, rows
-from evenkeel.simulator.controllers.node_fit import NAME_FIELD, Effect, accepts, untolerated
+from evenkeel.simulator.controllers.node_fit import NAME_FIELD, Effect, accepts, taints_of, untolerated
 
 _CONDITIONS = {
     "not-ready": Effect.NO_EXECUTE,
@@ -103,8 +103,9 @@ def suits(pod: JsonObject, node: JsonObject) -> tuple[bool, bool]:
     tolerations = tolerations_for(pod)
     if not accepts(pod, node):
         return False, False
-    stay = untolerated(node, tolerations, [Effect.NO_EXECUTE]) is None
-    return stay and untolerated(node, tolerations, [Effect.NO_SCHEDULE]) is None, stay
+    taints = taints_of(node)
+    stay = not untolerated(taints, tolerations, Effect.NO_EXECUTE)
+    return stay and not untolerated(taints, tolerations, Effect.NO_SCHEDULE), stay
 
 
 def managed(places: Iterable[Place], *, surges: bool) -> Moves:

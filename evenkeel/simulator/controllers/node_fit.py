@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from evenkeel.simulator.api.fields import JsonObject, child, labels_of, number, rows, text, texts
@@ -40,24 +40,13 @@ def taints_of(node: JsonObject) -> list[JsonObject]:
     return taints
 
 
-def untolerated(node: JsonObject, tolerations: Iterable[JsonObject], effects: Iterable[Effect]) -> JsonObject | None:
-    """Return the first taint with one of these effects that none of the tolerations meets, None when all are met."""
-    accepted = list(tolerations)
-    wanted = {effect.value for effect in effects}
-    for taint in taints_of(node):
-        if text(taint, "effect") in wanted and not any(tolerates(toleration, taint) for toleration in accepted):
-            return taint
-    return None
-
-
-def count_untolerated(node: JsonObject, tolerations: Iterable[JsonObject], effect: Effect) -> int:
-    """Return how many taints with an effect none of the tolerations meets."""
-    accepted = list(tolerations)
-    return sum(
-        1
-        for taint in taints_of(node)
-        if text(taint, "effect") == effect and not any(tolerates(toleration, taint) for toleration in accepted)
-    )
+def untolerated(taints: Sequence[JsonObject], tolerations: Sequence[JsonObject], *effects: Effect) -> list[JsonObject]:
+    """Return the taints with one of these effects that none of the tolerations meets."""
+    return [
+        taint
+        for taint in taints
+        if text(taint, "effect") in effects and not any(tolerates(toleration, taint) for toleration in tolerations)
+    ]
 
 
 def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:

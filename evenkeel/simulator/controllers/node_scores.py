@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evenkeel.simulator.api.fields import JsonObject, rows
+from evenkeel.simulator.api.fields import JsonObject, child, rows
 from evenkeel.simulator.controllers.index import controller_uid
-from evenkeel.simulator.controllers.node_fit import Effect, count_untolerated, preference
+from evenkeel.simulator.controllers.node_fit import Effect, preference, untolerated
 from evenkeel.simulator.controllers.node_usage import NodeState
 
 _BEST = 100
@@ -43,20 +43,25 @@ def best_node(pod: JsonObject, requests: Mapping[str, int], nodes: Sequence[Node
     wanted = {name: requests.get(name) or _UNSTATED[name] for name in _UNSTATED}
     controller = controller_uid(pod)
     tolerations = rows(pod, "spec", "tolerations")
-    preferred = _normal([preference(pod, node.body or {}) for node in nodes])
-    siblings = [node.by_controller.get(controller, 0) if controller else 0 for node in nodes]
-    taints = [count_untolerated(node.body or {}, tolerations, Effect.PREFER_NO_SCHEDULE) for node in nodes]
-    crowded, tainted = _normal(siblings), _normal(taints)
+    chooses = bool(child(pod, "spec", "affinity", "nodeAffinity"))
+    preferred = _normal([preference(pod, node.body or {}) if chooses else 0 for node in nodes])
+    crowded = _normal([node.by_controller.get(controller, 0) for node in nodes])
+    tainted = _normal([_unwelcome(node, tolerations) for node in nodes])
+    taken = [_taken(node, wanted) for node in nodes]
     scores = [
-        _WEIGHTS.room * _room(node, wanted)
-        + _WEIGHTS.balance * _balance(node, wanted)
+        _WEIGHTS.room * _room(*taken[index])
+        + _WEIGHTS.balance * _balance(*taken[index])
         + _WEIGHTS.affinity * preferred[index]
         + _WEIGHTS.spread * (_BEST - crowded[index])
         + _WEIGHTS.taints * (_BEST - tainted[index])
-        for index, node in enumerate(nodes)
+        for index in range(len(nodes))
     ]
-    order = sorted(range(len(nodes)), key=lambda index: (-scores[index], nodes[index].name))
-    return nodes[order[0]]
+    return nodes[min(range(len(nodes)), key=lambda index: (-scores[index], nodes[index].name))]
+
+
+def _unwelcome(node: NodeState, tolerations: list[JsonObject]) -> int:
+    """Return how many taints that merely say to prefer other nodes a pod does not tolerate."""
+    return len(untolerated(node.taints, tolerations, Effect.PREFER_NO_SCHEDULE)) if node.taints else 0
 
 
 def _normal(values: Sequence[int]) -> list[int]:
@@ -65,21 +70,22 @@ def _normal(values: Sequence[int]) -> list[int]:
     return [value * _BEST // most if most else 0 for value in values]
 
 
-def _taken(node: NodeState, wanted: Mapping[str, int]) -> list[float]:
-    """Return which share of cpu and memory would be taken, at most all."""
-    return [
-        min(1.0, (node.used.get(name, 0) + amount) / node.allocatable[name]) if node.allocatable.get(name) else 1.0
-        for name, amount in wanted.items()
-    ]
+def _taken(node: NodeState, wanted: Mapping[str, int]) -> tuple[float, float]:
+    """Return which share of cpu and of memory would be taken, at most all."""
+    cpu, memory = (
+        min(1.0, (node.used.get(name, 0) + wanted[name]) / node.allocatable[name])
+        if node.allocatable.get(name)
+        else 1.0
+        for name in ("cpu", "memory")
+    )
+    return cpu, memory
 
 
-def _room(node: NodeState, wanted: Mapping[str, int]) -> int:
-    """Score how much stays free."""
-    taken = _taken(node, wanted)
-    return int(sum((1 - share) * _BEST for share in taken) / len(taken))
+def _room(cpu: float, memory: float) -> int:
+    """Score how much of cpu and memory stays free."""
+    return int((2 - cpu - memory) * _BEST / 2)
 
 
-def _balance(node: NodeState, wanted: Mapping[str, int]) -> int:
+def _balance(cpu: float, memory: float) -> int:
     """Score how alike the shares of cpu and memory are that would be taken."""
-    cpu, memory = _taken(node, wanted)
     return int((1 - abs(cpu - memory) / 2) * _BEST)

@@ -10,6 +10,7 @@ from evenkeel.simulator.api.fields import JsonObject, child, text
 from evenkeel.simulator.api.pod_amounts import effective_requests
 from evenkeel.simulator.api.store import Change, ChangeType, Key, Stored
 from evenkeel.simulator.controllers.index import controller_uid
+from evenkeel.simulator.controllers.node_fit import taints_of
 from evenkeel.simulator.controllers.pod_state import is_finished
 
 PODS_RESOURCE = "pods"
@@ -37,11 +38,16 @@ class NodeState:
     Args:
         name: Its name.
         body: The node object; None while only pods name the node.
+        taints: Its taints, with the one that being cordoned stands for.
         allocatable: Billionths of each resource's unit that pods may request.
+        used: Billionths of each resource's unit that its pods request.
+        pods: How many pods it has.
+        by_controller: How many pods it has of each controller, by uid.
     """
 
     name: str
     body: JsonObject | None = None
+    taints: list[JsonObject] = field(default_factory=list)
     allocatable: dict[str, int] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     pods: int = 0
@@ -79,7 +85,7 @@ class NodeUsage:
         state = self._state(stored.key[1])
         if state.body is None:
             self._by_name = None
-        state.body = stored.body
+        state.body, state.taints = stored.body, taints_of(stored.body)
         status = child(stored.body, "status")
         given = amounts(status, "allocatable") or amounts(status, "capacity")
         state.allocatable = {name: amount.nano for name, amount in given.items()}

@@ -25,7 +25,17 @@ from evenkeel.simulator.controllers.scheduling_queue import SchedulingQueue, Wai
 NAME = "default-scheduler"
 _CYCLE: Key = ("", "cycle")
 _ENOUGH_NODES = 100
-"""In larger clusters not every node is looked at for every pod."""
+"""After how many fitting nodes a search ends, so that in larger clusters not every node is looked at for every pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What a pod asks of a node."""
+
+    pod: JsonObject
+    requests: dict[str, int]
+    tolerations: list[JsonObject]
+    choosy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +141,20 @@ class Scheduler(Reconciler):
     def _search(self, pod: JsonObject, requests: dict[str, int]) -> _Search:
         """Return the nodes that fit a pod, all or enough of them, beginning where the last search ended."""
         nodes = self.usage.nodes()
-        wanted = _enough(len(nodes))
+        needs = _Needs(pod, requests, rows(pod, "spec", "tolerations"), _is_choosy(pod))
         found = _Search([], {}, frozenset())
         lacking: set[str] = set()
         start = self._start_at % len(nodes) if nodes else 0
         looked_at = 0
         for node in nodes[start:] + nodes[:start]:
             looked_at += 1
-            obstacles, short = _obstacles(pod, requests, node)
+            obstacles, short = _obstacles(needs, node)
             lacking.update(short)
             for obstacle in obstacles:
                 found.obstacles[obstacle] = found.obstacles.get(obstacle, 0) + 1
             if not obstacles:
                 found.fitting.append(node)
-            if len(found.fitting) >= wanted:
+            if len(found.fitting) >= _ENOUGH_NODES:
                 break
         self._start_at = start + looked_at if len(nodes) > _ENOUGH_NODES else 0
         return _Search(sorted(found.fitting, key=lambda node: node.name), found.obstacles, frozenset(lacking))
@@ -197,26 +207,23 @@ def _freed(before: Share | None, after: Share | None) -> frozenset[str]:
     return frozenset(name for name, amount in before.requests.items() if after.requests.get(name, 0) < amount)
 
 
-def _obstacles(pod: JsonObject, requests: dict[str, int], node: NodeState) -> tuple[list[str], list[str]]:
+def _is_choosy(pod: JsonObject) -> bool:
+    """Say whether a pod asks for certain nodes."""
+    spec = child(pod, "spec")
+    return bool(spec.get("nodeSelector") or child(spec, "affinity", "nodeAffinity"))
+
+
+def _obstacles(needs: _Needs, node: NodeState) -> tuple[list[str], list[str]]:
     """Return why a node does not fit a pod, empty when it does, and the resources that are lacking there."""
-    body = node.body or {}
-    tolerations = rows(pod, "spec", "tolerations")
-    taint = untolerated(body, tolerations, [Effect.NO_SCHEDULE, Effect.NO_EXECUTE])
-    if taint is not None:
-        key = text(taint, "key")
-        return ["cordoned" if key == text(UNSCHEDULABLE_TAINT, "key") else f"taint {key} not tolerated"], []
-    if not accepts(pod, body):
+    if node.taints:
+        taints = untolerated(node.taints, needs.tolerations, Effect.NO_SCHEDULE, Effect.NO_EXECUTE)
+        if taints:
+            key = text(taints[0], "key")
+            return ["cordoned" if key == text(UNSCHEDULABLE_TAINT, "key") else f"taint {key} not tolerated"], []
+    if needs.choosy and not accepts(needs.pod, node.body or {}):
         return ["node selector or affinity not met"], []
-    short = node.lacks(requests)
+    short = node.lacks(needs.requests)
     return ["too many pods" if name == PODS_RESOURCE else f"insufficient {name}" for name in short], short
-
-
-def _enough(nodes: int) -> int:
-    """Return after how many fitting nodes a search may end."""
-    if nodes <= _ENOUGH_NODES:
-        return nodes
-    share = max(5, 50 - nodes // 125)
-    return max(_ENOUGH_NODES, nodes * share // 100)
 
 
 def _explain(found: _Search, nodes: int) -> str:

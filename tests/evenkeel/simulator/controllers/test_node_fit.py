@@ -8,7 +8,6 @@ from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.controllers.node_fit import (
     Effect,
     accepts,
-    count_untolerated,
     preference,
     taints_of,
     target_node,
@@ -35,10 +34,9 @@ NODE: JsonObject = {"metadata": {"name": "n1", "labels": {"zone": "a", "cores": 
 )
 def test_tolerations(row: str, toleration: JsonObject, met: bool) -> None:
     assert tolerates(toleration, TAINT) is met, row
-    effects = [Effect.NO_SCHEDULE, Effect.NO_EXECUTE]
-    assert (untolerated(NODE, [toleration], effects) is None) is met, row
-    assert untolerated(NODE, [toleration], [Effect.NO_EXECUTE]) is None, row
-    assert count_untolerated(NODE, [toleration], Effect.NO_SCHEDULE) == int(not met), row
+    left = untolerated(taints_of(NODE), [toleration], Effect.NO_SCHEDULE, Effect.NO_EXECUTE)
+    assert left == ([] if met else [TAINT]), row
+    assert untolerated(taints_of(NODE), [toleration], Effect.NO_EXECUTE) == [], row
 
 
 def test_a_cordoned_node_counts_as_tainted_once() -> None:

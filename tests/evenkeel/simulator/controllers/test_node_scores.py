@@ -15,11 +15,11 @@ def state(
     name: str, cpu: int = 0, memory: int = 0, *, labels: JsonObject | None = None, taints: int = 0, siblings: int = 0,
     size: int = 10,
 ) -> NodeState:  # fmt: skip
-    spec = {"taints": [{"key": f"t{i}", "effect": "PreferNoSchedule"} for i in range(taints)]}
-    body: JsonObject = {"metadata": {"name": name, "labels": labels or {}}, "spec": spec}
+    shown: list[JsonObject] = [{"key": f"t{i}", "effect": "PreferNoSchedule"} for i in range(taints)]
+    body: JsonObject = {"metadata": {"name": name, "labels": labels or {}}}
     used = {"cpu": cpu * CORE, "memory": memory * GIB}
     controllers = {"u": siblings} if siblings else {}
-    return NodeState(name, body, {"cpu": size * CORE, "memory": size * GIB}, used, siblings, controllers)
+    return NodeState(name, body, shown, {"cpu": size * CORE, "memory": size * GIB}, used, siblings, controllers)
 
 
 def preferring(value: str, weight: int = 1) -> JsonObject:
@@ -50,5 +50,5 @@ def test_the_better_node(row: str, pod: JsonObject, better: NodeState, worse: No
 
 
 def test_a_node_without_amounts_is_as_good_as_full() -> None:
-    nothing = NodeState("a", {}, {}, {})
+    nothing = NodeState("a", {})
     assert best_node({}, {}, [nothing, state("b", 9, 9)]).name == "b"

@@ -29,7 +29,7 @@ def on(name: str, where: str, cpu: str = "1", phase: str = "Running", controller
 
 
 def test_what_a_node_lacks() -> None:
-    state = NodeState("n", {}, {"cpu": 2 * CORE, "pods": 2 * CORE}, {"cpu": CORE}, 1)
+    state = NodeState("n", {}, [], {"cpu": 2 * CORE, "pods": 2 * CORE}, {"cpu": CORE}, 1)
     assert state.lacks({"cpu": CORE}) == []
     assert state.lacks({"cpu": CORE + 1}) == ["cpu"]
     assert state.lacks({"cpu": 0, "memory": 0}) == []
