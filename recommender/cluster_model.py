@@ -85,7 +85,7 @@ class ClusterModel:
         pods: By namespace and name.
         vpas: By namespace and name.
         orphans: Row of each collected aggregate that containers still hold, and by how many.
-        containers_version: Changes when a container's row may have changed hands.
+        containers_version: Changes when a container came, went, or became one whose samples are left out.
         links_version: Changes when a VPA's aggregates or policies may have changed.
         collected_at: Instant of the last collection of aggregates, ``NEVER`` before.
     """
@@ -126,7 +126,10 @@ class ClusterModel:
         elif state.label_set.key.text != key.text:
             self._relabel(state, self._enter(pod.namespace, key), instant(now))
         state.phase = pod.phase
-        state.init_names = tuple(sys.intern(c.name) for c in pod.init_containers)
+        init_names = tuple(sys.intern(c.name) for c in pod.init_containers)
+        if init_names != state.init_names:
+            state.init_names = init_names
+            self.containers_version += 1
         for container in pod.containers:
             self._observe_container(state, pod, container, instant(now))
         return True
@@ -159,6 +162,7 @@ class ClusterModel:
             state.names, state.rows = (*state.names, name), (*state.rows, row)
             self._pod_of.extend([None] * (row + 1 - len(self._pod_of)))
             self._pod_of[row] = state
+            self.containers_version += 1
         request = pod.actual_resources(container).request(MEMORY)
         self.containers.memory_request[row] = request.value()
 

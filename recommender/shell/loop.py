@@ -28,8 +28,9 @@ from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
-from recommender.shell.usage import as_columns, fetch_usage
+from recommender.shell.usage import fetch_usage
 from recommender.status import MISSING_PATIENCE, Findings, VpaStatus, differs, has_recommendation, status_after
+from recommender.usage_table import UsageMatcher
 
 log = structlog.get_logger()
 
@@ -89,6 +90,10 @@ class Loop:
     problems: dict[NamespacedName, str] = field(default_factory=dict)
     seen: dict[NamespacedName, Pod] = field(default_factory=dict)
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
+    _matcher: UsageMatcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._matcher = UsageMatcher(self.model)
 
     async def load_history(self) -> None:
         """Take in the stored checkpoints, before the first round (spec: recommender:6.4)."""
@@ -116,12 +121,12 @@ class Loop:
         with step.labels("LoadPods").time():
             vanished = self._load_pods(now)
         with step.labels("LoadMetrics").time():
-            await self._load_metrics()
+            await self.load_usage()
         with step.labels("DeleteRemovedPods").time():
             for namespace, name in vanished:
                 self.model.forget_pod(namespace, name)
         with step.labels("UpdateVPAs").time():
-            await self._update_vpas()
+            await self.update_vpas()
         with step.labels("MaintainCheckpoints").time():
             written_at = self.parts.driver.now()
             await self.parts.checkpoints.write(self.model, written_at)
@@ -165,20 +170,22 @@ class Loop:
         self.seen = current
         return vanished
 
-    async def _load_metrics(self) -> None:
+    async def load_usage(self) -> None:
         """Fold in one fetch of usage, then the OOM kills noticed since the last round."""
         parts, now = self.parts, self.parts.driver.now()
-        fetched = as_columns(self.model, await fetch_usage(parts.client, self.settings.namespace, parts.metrics))
-        self.model.take_usage(fetched.columns, now)
-        if fetched.dropped and not self.model.settings.memory_saver:
-            log.debug("samples of unknown containers dropped", samples=fetched.dropped)
+        usage = await fetch_usage(parts.client, self.settings.namespace, parts.metrics)
+        if usage is not None:
+            matched = self._matcher.match(usage)
+            self.model.take_usage(matched.columns, now)
+            if matched.dropped and not self.model.settings.memory_saver:
+                log.debug("samples of unknown containers dropped", samples=matched.dropped)
         kills = parts.caches.take_kills()
         for kill, outcome in zip(kills, self.model.take_ooms(kills, now), strict=True):
             told = log.info if outcome is OomOutcome.RECORDED else log.warning
             told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=outcome.value)
         parts.metrics.aggregates.set(self.model.aggregate_count)
 
-    async def _update_vpas(self) -> None:
+    async def update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""
         now = self.parts.driver.now()
         groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable

@@ -1,46 +1,31 @@
 """PodMetrics lists of the resource metrics API.
 
-They come by the hundred thousand every round, so this is msgspec and not pydantic.
+They come by the hundred thousand every round, so this is msgspec and not pydantic, and ends in columns: no object is
+kept for a container.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeGuard, cast
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
+from autoscaling.quantity import MAX_INT64
 from autoscaling.wire.scalars import QuantityText, quantity
+from recommender.instants import instant
+from recommender.usage_table import UsageTable
 
-
-@dataclass(frozen=True, slots=True)
-class ContainerUsage:
-    """What one container used.
-
-    Args:
-        cpu_millicores: Rounded up; 0 where the answer has none.
-        memory_bytes: Rounded up; 0 where the answer has none.
-    """
-
-    name: str
-    cpu_millicores: int
-    memory_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PodUsage:
-    """What one pod's containers used.
-
-    Args:
-        at: End of the window that was measured.
-    """
-
-    namespace: str
-    pod: str
-    at: datetime
-    containers: tuple[ContainerUsage, ...]
+_NANO_PER_MILLI = 10**6
+_KIB = 1024
+_ORDINARY = b"0123456789numkKMGTPEi"
+"""Characters of quantities in which a number is digits only: no sign, no fraction, no exponent."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
@@ -48,50 +33,163 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False):
     namespace: str = ""
 
 
-class _Container(msgspec.Struct, frozen=True):
+class _Usage(msgspec.Struct, frozen=True, gc=False):
+    cpu: QuantityText = "0"
+    memory: QuantityText = "0"
+
+
+class _Container(msgspec.Struct, frozen=True, gc=False):
     name: str
-    usage: dict[str, QuantityText] | None = None
+    usage: _Usage | None = None
 
 
-class _PodMetrics(msgspec.Struct, frozen=True):
+class _PodMetrics(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
-    timestamp: datetime
+    timestamp: str
     containers: list[_Container] | None = None
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, gc=False):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, frozen=True, gc=False):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[_PodMetrics] | None = None
+
+
+class _RawList(msgspec.Struct, frozen=True, gc=False):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[msgspec.Raw] | None = None
 
 
 class _Named(msgspec.Struct, frozen=True):
     metadata: _Metadata = _Metadata()
 
 
+_LISTS = msgspec.json.Decoder(_List)
+_RAW_LISTS = msgspec.json.Decoder(_RawList)
 _PODS = msgspec.json.Decoder(_PodMetrics)
 _NAMES = msgspec.json.Decoder(_Named)
+_NO_USAGE = _Usage()
 
 
-def decode_pod_usage(raw: bytes) -> PodUsage:
-    """Read one PodMetrics object (spec: recommender:8.1).
+@dataclass(frozen=True, slots=True)
+class UsagePage:
+    """One answer of the metrics API.
+
+    Args:
+        table: What could be read.
+        unreadable: One error for each object that could not.
+        continue_token: Asks for the rest; empty when this is all, as metrics-server answers.
+    """
+
+    table: UsageTable
+    unreadable: tuple[InvalidObjectError, ...] = ()
+    continue_token: str = ""
+
+
+def decode_usage(raw: bytes) -> UsagePage:
+    """Read a PodMetricsList (spec: recommender:8.1).
 
     Raises:
-        InvalidObjectError: A field is missing, has a wrong type, or a quantity cannot be read.
+        InvalidObjectError: It is no list at all.
     """
     try:
-        pod = _PODS.decode(raw)
-        containers = tuple(_usage(c) for c in pod.containers or ())
-    except (msgspec.MsgspecError, InvalidQuantityError) as error:
-        raise InvalidObjectError(_name(raw), str(error), remedy="look at the metrics server's log") from error
-    return PodUsage(pod.metadata.namespace, pod.metadata.name, pod.timestamp, containers)
+        whole = _LISTS.decode(raw)
+        return UsagePage(_table(whole.items or []), (), whole.metadata.continue_)
+    except (msgspec.MsgspecError, InvalidQuantityError, ValueError):
+        return _one_by_one(raw)
 
 
-def _usage(container: _Container) -> ContainerUsage:
-    """Convert one container; a resource that is missing counts as 0."""
-    usage = container.usage or {}
-    return ContainerUsage(
-        container.name,
-        quantity(usage["cpu"]).milli_value() if "cpu" in usage else 0,
-        quantity(usage["memory"]).value() if "memory" in usage else 0,
+def _one_by_one(raw: bytes) -> UsagePage:
+    """Read a list of which some object cannot be read."""
+    try:
+        whole = _RAW_LISTS.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise InvalidObjectError(
+            ObjectRef("PodMetricsList", "", "(unreadable)"), str(error), remedy="look at the metrics server's log"
+        ) from error
+    pods: list[_PodMetrics] = []
+    unreadable: list[InvalidObjectError] = []
+    for item in whole.items or []:
+        try:
+            pod = _PODS.decode(item)
+            _table([pod])
+        except (msgspec.MsgspecError, InvalidQuantityError, ValueError) as error:
+            unreadable.append(InvalidObjectError(_name(item), str(error), remedy="look at the metrics server's log"))
+        else:
+            pods.append(pod)
+    return UsagePage(_table(pods), tuple(unreadable), whole.metadata.continue_)
+
+
+def _table(pods: Sequence[_PodMetrics]) -> UsageTable:
+    """Turn objects into columns.
+
+    Raises:
+        InvalidQuantityError: A quantity cannot be read.
+        ValueError: A time cannot be read.
+    """
+    containers = [pod.containers or [] for pod in pods]
+    flat = [container for each in containers for container in each]
+    usage = [container.usage or _NO_USAGE for container in flat]
+    metadata = [pod.metadata for pod in pods]
+    return UsageTable(
+        namespaces=[each.namespace for each in metadata],
+        pods=[each.name for each in metadata],
+        sizes=[len(each) for each in containers],
+        instants=_instants([pod.timestamp for pod in pods]),
+        containers=[container.name for container in flat],
+        millicores=_millicores([each.cpu for each in usage]),
+        memory_bytes=_bytes([each.memory for each in usage]),
     )
 
 
-def _name(raw: bytes) -> ObjectRef:
+def _instants(texts: list[str]) -> NDArray[np.int64]:
+    """Read times; many pods share one."""
+    known = {text: _instant(text) for text in set(texts)}
+    return np.array([known[text] for text in texts], dtype=np.int64)
+
+
+def _instant(text: str) -> int:
+    moment = msgspec.convert(text, datetime)
+    if moment.tzinfo is None:
+        raise ValueError(f"timestamp {text!r} names no time zone; it must be RFC 3339, such as 2026-01-01T00:00:00Z")
+    return instant(moment)
+
+
+def _millicores(texts: list[QuantityText]) -> NDArray[np.int64]:
+    """Read CPU amounts, rounded up; metrics-server writes nearly all of them in billionths."""
+    if _are_ordinary(texts):
+        try:
+            nano = [int(t[:-1]) if t[-1] == "n" else quantity(t).milli_value() * _NANO_PER_MILLI for t in texts]
+            return -(-np.array(nano, dtype=np.int64) // _NANO_PER_MILLI)
+        except (ValueError, OverflowError, IndexError):
+            pass
+    return np.array([min(quantity(text).milli_value(), MAX_INT64) for text in texts], dtype=np.int64)
+
+
+def _bytes(texts: list[QuantityText]) -> NDArray[np.int64]:
+    """Read memory amounts, rounded up; metrics-server writes nearly all of them in kibibytes."""
+    if _are_ordinary(texts):
+        try:
+            amounts = [int(t[:-2]) * _KIB if t[-2:] == "Ki" else quantity(t).value() for t in texts]
+            return np.array(amounts, dtype=np.int64)
+        except (ValueError, OverflowError):
+            pass
+    return np.array([min(quantity(text).value(), MAX_INT64) for text in texts], dtype=np.int64)
+
+
+def _are_ordinary(texts: list[QuantityText]) -> TypeGuard[list[str]]:
+    """Say whether all quantities are texts of digits and units, whose numbers Python reads as Kubernetes does."""
+    try:
+        joined = "".join(cast("list[str]", texts))
+    except TypeError:
+        return False
+    return joined.isascii() and not joined.encode().translate(None, _ORDINARY)
+
+
+def _name(raw: bytes | msgspec.Raw) -> ObjectRef:
     """Return whose JSON this is, as far as that can be told."""
     try:
         metadata = _NAMES.decode(raw).metadata
