@@ -1,8 +1,8 @@
 """Programs built from Go modules: Kubernetes, metrics-server and upstream's VPA.
 
 Each folder under ``modules/`` pins one set of versions by its go.mod and go.sum. What was built from it is kept outside
-the work tree, under the user's cache folder, by a hash of these two files; so a change of a version builds afresh, and
-a second run builds nothing.
+the work tree, under the user's cache folder, by a hash of these two files and of the Go files beside them, if there are
+any; so a change of a version or of a program of our own builds afresh, and a second run builds nothing.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class GoModule:
     def digest(self) -> str:
         """Short hash of everything that decides what the programs are."""
         content = hashlib.sha256()
-        for name in ("go.mod", "go.sum"):
-            content.update((self.source / name).read_bytes())
+        for file in (self.source / "go.mod", self.source / "go.sum", *sorted(self.source.glob("*.go"))):
+            content.update(file.read_bytes())
         return content.hexdigest()[:16]
 
 

@@ -1,0 +1,119 @@
+"""Our recommender with its network cut off, built as its own start-up builds it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry
+
+from autoscaling.kube.paths import vertical_pod_autoscalers
+from autoscaling.runtime.health import Vitals
+from autoscaling.runtime.logs import configure_logs
+from autoscaling.runtime.process import FailureHandler, Periodic
+from bench.cluster import Shape, deployments, pods, vpas
+from bench.offline import Offline, OfflineClient
+from recommender.__main__ import checkpoint_settings, loop_settings, model_settings
+from recommender.cluster_model import ClusterModel
+from recommender.config import RecommenderConfig
+from recommender.shell.caches import Caches
+from recommender.shell.checkpoints import CheckpointKeeper
+from recommender.shell.loop import Loop, Parts
+from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.statuses import StatusWriter
+
+T = TypeVar("T")
+_SYNC_SECONDS = 600.0
+
+
+class WallDriver:
+    """The clock on the wall; rounds are run by hand."""
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return datetime.now(UTC)
+
+    def add(self, periodic: Periodic, on_failure: FailureHandler) -> None:
+        """Take over a job, which nobody asks for here."""
+
+    async def stop(self, grace: timedelta) -> None:
+        """End nothing."""
+
+
+class OurRecommender:
+    """One recommender whose lists come from memory and whose writes are kept.
+
+    Args:
+        shape: The cluster that it finds.
+        created: When its objects were made.
+        flags: Its command line beyond what makes it comparable with upstream.
+    """
+
+    def __init__(self, shape: Shape, created: datetime, *flags: str) -> None:
+        # Logs are written as by default, but to nowhere.
+        configure_logs(4, Path(os.devnull).open("w"))  # noqa: SIM115 open for as long as the process runs
+        self._runner = asyncio.Runner()
+        self.offline = Offline.holding(
+            verticalpodautoscalers=vpas(shape, created),
+            pods=pods(shape, created),
+            deployments=deployments(shape, created),
+        )
+        self.registry = CollectorRegistry()
+        words = ("--profile=upstream", "--api-group=autoscaling.k8s.io", *flags)
+        self.loop = self.run(self._start(RecommenderConfig.from_command_line(words, {})))
+        gc.collect()
+        gc.freeze()
+
+    def run(self, work: Coroutine[object, object, T]) -> T:
+        """Run something on the recommender's event loop."""
+        return self._runner.run(work)
+
+    async def _start(self, config: RecommenderConfig) -> Loop:
+        client = OfflineClient(self.offline)
+        self._caches = Caches(client, config.api_group, config.vpa_object_namespace)
+        self._caches.start()
+        await self._caches.wait_synced(_SYNC_SECONDS)
+        driver = WallDriver()
+        # A second keeper without a deadline: the recommender's own stops when its time is used up.
+        unhurried = replace(checkpoint_settings(config), budget=timedelta.max)
+        self._everything = CheckpointKeeper(client, unhurried, driver.now())
+        parts = Parts(
+            client=client,
+            caches=self._caches,
+            statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
+            checkpoints=CheckpointKeeper(client, checkpoint_settings(config), driver.now()),
+            metrics=RecommenderMetrics.register(self.registry),
+            vitals=Vitals(config.recommender_interval, time.monotonic),
+            driver=driver,
+        )
+        loop = Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
+        await loop.load_history()
+        await loop.run_round()
+        return loop
+
+    async def write_all_checkpoints(self) -> None:
+        """Write the checkpoints of all VPAs."""
+        await self._everything.write(self.loop.model, self.loop.parts.driver.now())
+
+    def step_seconds(self) -> dict[str, float]:
+        """Return how long each step of the rounds has taken so far, from the recommender's own metrics."""
+        name = "vpa_recommender_execution_latency_seconds"
+        return {
+            sample.labels["step"]: sample.value
+            for family in self.registry.collect()
+            for sample in family.samples
+            if sample.name == f"{name}_sum"
+        }
+
+    def stop(self) -> None:
+        """End its tasks."""
+        self.run(self._caches.stop())
+        self._runner.close()
+        gc.unfreeze()

@@ -1,0 +1,116 @@
+"""What every benchmark is, and how its two sides take turns."""
+
+from __future__ import annotations
+
+import gc
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.duel import DuelPool
+from bench.figures import Figure, Run, Spread, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where and how large a benchmark runs.
+
+    Args:
+        folder: An empty folder for files that both sides read.
+        is_quick: Whether a reduced size is enough.
+        duels: Recommenders that several rows may use one after the other.
+    """
+
+    folder: Path
+    is_quick: bool
+    duels: DuelPool
+
+    def choose(self, whole: int, quick: int) -> int:
+        """Return one of two sizes."""
+        return quick if self.is_quick else whole
+
+
+class Benchmark(ABC):
+    """One row of the table of benchmarks.
+
+    Attributes:
+        name: The row.
+        title: What it measures, for people.
+        warm_ups: Turns that do not count.
+        turns: Turns that count.
+    """
+
+    name: str
+    title: str
+    warm_ups: int = 1
+    turns: int = 5
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @abstractmethod
+    def set_up(self) -> None:
+        """Make the data and start what has to run."""
+
+    @abstractmethod
+    def run_ours(self, turn: int) -> Run:
+        """Do the work once with what we ship."""
+
+    def run_peer(self, turn: int) -> Run | None:
+        """Do the same work once with upstream's code; None where a row has no peer."""
+        del turn
+        return None
+
+    def check(self) -> None:  # noqa: B027 a row without a peer has nothing to compare
+        """Make sure that both sides did the same work.
+
+        Raises:
+            DisagreementError: They did not.
+        """
+
+    @abstractmethod
+    def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:
+        """Return the figures of all turns that count."""
+
+    def tear_down(self) -> None:  # noqa: B027 most rows leave nothing behind
+        """End what was started."""
+
+    def target(self, target: Target, *, judged_when_quick: bool = True) -> Target | None:
+        """Return a target, None where a reduced run is not judged by it."""
+        return target if judged_when_quick or not self.setting.is_quick else None
+
+    def seconds_figure(self, ours: Sequence[Run], peer: Sequence[Run], target: Target | None, note: str = "") -> Figure:
+        """Return the figure of rows that compare seconds of work."""
+        return Figure(
+            self.name,
+            Spread.of([run.wall_seconds for run in ours]),
+            Spread.of([run.wall_seconds for run in peer]) if peer else None,
+            target=target,
+            note=note,
+            ours_cpu=Spread.of([run.cpu_seconds for run in ours]),
+            peer_cpu=Spread.of([run.cpu_seconds for run in peer]) if peer else None,
+        )
+
+
+def measure(benchmark: Benchmark) -> list[Figure]:
+    """Run one benchmark: the sides alternate, and who begins alternates, too.
+
+    Raises:
+        DisagreementError: The sides did not do the same work.
+    """
+    ours: list[Run] = []
+    peers: list[Run] = []
+    try:
+        benchmark.set_up()
+        gc.collect()
+        for turn in range(benchmark.warm_ups + benchmark.turns):
+            counts = turn >= benchmark.warm_ups
+            for is_ours in (True, False) if turn % 2 == 0 else (False, True):
+                run = benchmark.run_ours(turn) if is_ours else benchmark.run_peer(turn)
+                if counts and run is not None:
+                    (ours if is_ours else peers).append(run)
+        benchmark.check()
+        return benchmark.report(ours, peers)
+    finally:
+        benchmark.tear_down()

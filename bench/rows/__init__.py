@@ -1,0 +1,1 @@
+"""One module per benchmark; ``ROWS`` of ``bench.catalogue`` lists them."""
