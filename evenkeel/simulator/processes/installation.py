@@ -14,7 +14,7 @@ from evenkeel.simulator.api.serving import Endpoint
 from evenkeel.simulator.cluster import SimulatedCluster
 from evenkeel.simulator.manifests import Manifests, ProgramManifest
 from evenkeel.simulator.processes.logs import LogLine
-from evenkeel.simulator.processes.program import Invocation, RunningProgram
+from evenkeel.simulator.processes.program import Invocation, RunningProgram, Starter, start_program
 
 ADMISSION = "admission"
 LogListener = Callable[[str, LogLine], None]
@@ -35,6 +35,7 @@ class Launching:
         flags: Further flags by import name of the program.
         clock: URL of the lock-step clock for a program; empty where it runs in real time.
         on_log: Told of every line of their logs.
+        starter: Starts a program.
     """
 
     manifests: Manifests
@@ -42,6 +43,7 @@ class Launching:
     flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     clock: Callable[[str], str] = lambda _: ""
     on_log: LogListener = lambda _name, _line: None
+    starter: Starter = start_program
 
 
 class Installation:
@@ -75,7 +77,9 @@ class Installation:
     def start(self, names: Iterable[str] = ()) -> None:
         """Start the processes, all of them unless some are named."""
         for name in names or self.names:
-            self._running[name] = RunningProgram.start(self._invocation(name), self._launching.folder)
+            self._running[name] = RunningProgram(
+                self._invocation(name), self._launching.folder, self._launching.starter
+            )
 
     async def end(self, name: str) -> None:
         """End one process in good order."""

@@ -85,7 +85,7 @@ class Peer:
             own = self._webhook_flags() if name == "admission-controller" else ()
             words = (str(programs / program), f"--kubeconfig={kubeconfig}", f"--address={LOOPBACK}:0", *own)
             self._running.append(
-                RunningProgram.start(Invocation(program, (*words, *self._flags.get(name, ()))), self._folder)
+                RunningProgram(Invocation(program, (*words, *self._flags.get(name, ()))), self._folder)
             )
 
     def problems(self) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from evenkeel.simulator.processes.logs import LogTail
 
@@ -31,36 +32,60 @@ class Invocation:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+class Handle(Protocol):
+    """A process of the operating system, such as a ``subprocess.Popen``."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return its exit status, None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, at most for some seconds.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time.
+        """
+
+    def terminate(self) -> None:
+        """Send it SIGTERM, if it runs."""
+
+    def kill(self) -> None:
+        """Send it SIGKILL, if it runs."""
+
+
+Starter = Callable[[Invocation, Path], Handle]
+"""Starts a program whose output is added to a file."""
+
+
+def start_program(invocation: Invocation, log: Path) -> Handle:
+    """Start a program whose output is added to a file."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
+    with log.open("ab") as output:
+        # A session of its own: an interrupt at the terminal reaches only the one who ends the others in order.
+        return subprocess.Popen(  # noqa: S603 the words are our own
+            invocation.words,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**inherited, **invocation.environment},
+            start_new_session=True,
+        )
+
+
 class RunningProgram:
-    """A program that was started.
+    """A program that was started, with its log.
 
     Args:
         invocation: How.
-        log: Where its output goes.
-        process: The process.
+        folder: Where its log goes, into a file of its name.
+        starter: Starts it.
     """
 
-    def __init__(self, invocation: Invocation, log: LogTail, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, invocation: Invocation, folder: Path, starter: Starter = start_program) -> None:
         self.invocation = invocation
-        self.log = log
-        self._process = process
-
-    @classmethod
-    def start(cls, invocation: Invocation, folder: Path) -> RunningProgram:
-        """Start a program whose output is added to a file of its name in a folder."""
-        path = folder / f"{invocation.name}.log"
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
-        with path.open("ab") as output:
-            # A session of its own: an interrupt at the terminal reaches only the one who ends the others in order.
-            process = subprocess.Popen(  # noqa: S603 the words are our own
-                invocation.words,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env={**inherited, **invocation.environment},
-                start_new_session=True,
-            )
-        return cls(invocation, LogTail(path), process)
+        self.log = LogTail(folder / f"{invocation.name}.log")
+        self._process = starter(invocation, self.log.path)
 
     @property
     def pid(self) -> int:

@@ -24,6 +24,6 @@ def load(name: str) -> Scenario:
     """
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else "`evenkeel demo --list` names them"
-        raise ScenarioError(f"scenario {name!r} is not built in; {hint} A file of your own goes with --file")
+        hint = f"did you mean {near[0]}?" if near else "`evenkeel demo --list` names those that are."
+        raise ScenarioError(f"scenario {name!r} is not built in; {hint} A file of your own goes with --file.")
     return read_scenario(FOLDER / f"{name}.yaml")

@@ -22,6 +22,7 @@ from evenkeel.simulator.lockstep.serving import serve_lockstep
 from evenkeel.simulator.manifests import Manifests, read_manifests
 from evenkeel.simulator.processes.installation import Installation, Launching, LogListener, ProcessEndedError
 from evenkeel.simulator.processes.peer import Peer
+from evenkeel.simulator.processes.program import Starter, start_program
 from evenkeel.simulator.scenarios.document import Scenario, Time
 from evenkeel.simulator.scenarios.steps import Program
 
@@ -54,12 +55,14 @@ class StageSettings:
         folder: Where kubeconfigs and logs go.
         seed: Of everything that is left to chance.
         manifests: The installation; what is shipped where it is None.
+        starter: Starts the processes.
     """
 
     profile: Profile
     folder: Path
     seed: int = 0
     manifests: Manifests | None = None
+    starter: Starter = start_program
 
 
 class Mover(Protocol):
@@ -199,7 +202,8 @@ async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogLis
             for program in Program
         }
         clock_of: Callable[[str], str] = lockstep.url if lockstep is not None else lambda _: ""
-        installation = Installation(cluster, endpoint, Launching(manifests, settings.folder, flags, clock_of, on_log))
+        launching = Launching(manifests, settings.folder, flags, clock_of, on_log, settings.starter)
+        installation = Installation(cluster, endpoint, launching)
         stack.push_async_callback(installation.stop)
         peer = Peer(cluster, endpoint, settings.folder, scenario.flags.peer) if scenario.peer else None
         if peer is not None:

@@ -68,11 +68,23 @@ def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
 @pytest.mark.parametrize(
     ("name", "replace", "by", "line", "said"),
     [
-        ("unknown key", "replicas: 2", "replicsa: 2", 8, "workloads.web.replicsa: this key means nothing here; did you mean replicas?"),
+        (
+            "unknown key",
+            "replicas: 2",
+            "replicsa: 2",
+            8,
+            "workloads.web.replicsa: this key means nothing here; did you mean replicas?",
+        ),
         ("unknown key at the top", "flags:", "flgas:", 19, "flgas: this key means nothing here; did you mean flags?"),
         ("nothing near it", "replicas: 2", "qqqqqqqq: 2", 8, "docs/scenarios.md"),
         ("missing", "title: A pod gets more\n", "", 1, "title: this key is missing; add it"),
-        ("missing inside", "function: ramp, first: {cpu: 1}, ", "function: ramp, ", 18, "steps.1.use.usage.first: this key is missing"),
+        (
+            "missing inside",
+            "function: ramp, first: {cpu: 1}, ",
+            "function: ramp, ",
+            18,
+            "steps.1.use.usage.first: this key is missing",
+        ),
         ("no duration", "duration: 10m", "duration: 10 minutes", 2, "a duration is written as 90s, 5m or 1h30m"),
         ("a number for a duration", "duration: 10m", "duration: 10", 2, "a duration is written as 90s, 5m or 1h30m"),
         ("negative duration", "duration: 10m", "duration: -10m", 2, "must not be negative"),
@@ -83,30 +95,132 @@ def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
         ("unknown policy", "RestartContainer", "Restart", 12, "should be 'NotRequired' or 'RestartContainer'"),
         ("unknown function", "function: constant", "function: wavy", 13, "workloads.web.containers.main.usage:"),
         ("no function", "function: constant, ", "", 13, "needs the key function"),
-        ("unknown step", "fault: {", "foult: {", 17, "steps.0: needs one of the keys apply, delete, recommend, use, fault, restart, node"),
+        (
+            "unknown step",
+            "fault: {",
+            "foult: {",
+            17,
+            "steps.0: needs one of the keys apply, delete, recommend, use, fault, restart, node",
+        ),
         ("a fault that does nothing", "refuse: {code: 429}", "count: 1", 17, "say exactly one of refuse, delay"),
         ("a fault that does two things", "refuse: {code: 429}", "delay: 1s, refuse: {code: 429}", 17, "exactly one"),
-        ("a change of a node that is none", "fault: {verb: patch, path: /resize$, refuse: {code: 429}}", "node: {name: node-1}", 17, "say at least one of pressure, relief"),
-        ("trouble on no node", "fault: {verb: patch, path: /resize$, refuse: {code: 429}}", "node: {name: x, kubelet: stop}", 17, "steps.0.node.name: 'x' leads nowhere"),
+        (
+            "a change of a node that is none",
+            "fault: {verb: patch, path: /resize$, refuse: {code: 429}}",
+            "node: {name: node-1}",
+            17,
+            "say at least one of pressure, relief",
+        ),
+        (
+            "trouble on no node",
+            "fault: {verb: patch, path: /resize$, refuse: {code: 429}}",
+            "node: {name: x, kubelet: stop}",
+            17,
+            "steps.0.node.name: 'x' leads nowhere",
+        ),
         ("unknown check", "- {pods: web", "- {pod: web", 23, "expect.0: needs one of the keys pods, events"),
-        ("unknown key in a check", "count: 2, ", "cuont: 2, ", 23, "expect.0.cuont: this key means nothing here; did you mean count?"),
-        ("unknown profile", "profile: upstream", "profile: both", 24, "expect.1.profile: should be 'evenkeel' or 'upstream'"),
+        (
+            "unknown key in a check",
+            "count: 2, ",
+            "cuont: 2, ",
+            23,
+            "expect.0.cuont: this key means nothing here; did you mean count?",
+        ),
+        (
+            "unknown profile",
+            "profile: upstream",
+            "profile: both",
+            24,
+            "expect.1.profile: should be 'evenkeel' or 'upstream'",
+        ),
         ("a scalar for a mapping", "web: {minReplicas: 1}", "web: 1", 15, "vpas.web: must be a mapping"),
-        ("no node", "node-1: {cpu: 8, memory: 16Gi, labels: {zone: a}}", "{}", 3, "nodes: nothing could run without a node"),
-        ("no container", "function: constant, cpu: 2, memory: 20Mi}", "function: constant}\n  empty: {containers: {}}", 14, "a workload needs at least one container"),
-        ("a VPA without target", "web: {minReplicas: 1}", "wbe: {minReplicas: 1}", 15, "vpas.wbe: 'wbe' leads nowhere, there are web; give it a target"),
-        ("half a target", "web: {minReplicas: 1}", "x: {target: web}", 15, "vpas.x.target: 'web' is no kind and name; write Deployment/web"),
-        ("advice on an unknown container", "web: {minReplicas: 1}", "web: {recommendation: {side: {cpu: 1}}}", 15, "'side' leads nowhere, there are main"),
+        (
+            "no node",
+            "node-1: {cpu: 8, memory: 16Gi, labels: {zone: a}}",
+            "{}",
+            3,
+            "nodes: nothing could run without a node",
+        ),
+        (
+            "no container",
+            "function: constant, cpu: 2, memory: 20Mi}",
+            "function: constant}\n  empty: {containers: {}}",
+            14,
+            "a workload needs at least one container",
+        ),
+        (
+            "a VPA without target",
+            "web: {minReplicas: 1}",
+            "wbe: {minReplicas: 1}",
+            15,
+            "vpas.wbe: 'wbe' leads nowhere, there are web; give it a target",
+        ),
+        (
+            "half a target",
+            "web: {minReplicas: 1}",
+            "x: {target: web}",
+            15,
+            "vpas.x.target: 'web' is no kind and name; write Deployment/web",
+        ),
+        (
+            "advice on an unknown container",
+            "web: {minReplicas: 1}",
+            "web: {recommendation: {side: {cpu: 1}}}",
+            15,
+            "'side' leads nowhere, there are main",
+        ),
         ("a step after the end", "at: 3m", "at: 11m", 17, "steps.0.at: the scenario is over by then"),
         ("a step about nothing", "workload: web", "workload: wbe", 18, "steps.1.use.workload: 'wbe' leads nowhere"),
-        ("a step about no container", "workload: web", "workload: web, container: x", 18, "steps.1.use.container: 'x' leads nowhere"),
-        ("a check about nothing", "{pods: web", "{pods: wbe", 23, "expect.0.pods: 'wbe' leads nowhere, there are web; name a workload"),
-        ("a check about no VPA", "{pods: web, count: 2, requests: {cpu: 400m, memory: {min: 64Mi}}}", "{vpa: wbe}", 23, "name a VPA under vpas"),
-        ("a check about no node", "pods: web, ", "pods: web, nodes: [node-2], ", 23, "expect.0.nodes: 'node-2' leads nowhere, there are node-1"),
+        (
+            "a step about no container",
+            "workload: web",
+            "workload: web, container: x",
+            18,
+            "steps.1.use.container: 'x' leads nowhere",
+        ),
+        (
+            "a check about nothing",
+            "{pods: web",
+            "{pods: wbe",
+            23,
+            "expect.0.pods: 'wbe' leads nowhere, there are web; name a workload",
+        ),
+        (
+            "a check about no VPA",
+            "{pods: web, count: 2, requests: {cpu: 400m, memory: {min: 64Mi}}}",
+            "{vpa: wbe}",
+            23,
+            "name a VPA under vpas",
+        ),
+        (
+            "a check about no node",
+            "pods: web, ",
+            "pods: web, nodes: [node-2], ",
+            23,
+            "expect.0.nodes: 'node-2' leads nowhere, there are node-1",
+        ),
         ("half a request", "patch pods/resize", "patch", 24, "expect.1.requests: 'patch' is no verb and resource"),
-        ("a span that ends before it begins", "requests: patch pods/resize, codes: {200: 2, 429: {min: 1}}", "events: X, within: {after: 2m, before: 1m}", 24, "before is earlier than after"),
-        ("an object that is none", "flags:", "objects:\n  - {kind: Pod}\nflags:", 20, "objects.0: apiVersion is missing"),
-        ("an applied object that is none", "fault: {verb: patch, path: /resize$, refuse: {code: 429}}", "apply: [{apiVersion: v1, kind: Pod}]", 17, "steps.0.apply.0: metadata.name is missing"),
+        (
+            "a span that ends before it begins",
+            "requests: patch pods/resize, codes: {200: 2, 429: {min: 1}}",
+            "events: X, within: {after: 2m, before: 1m}",
+            24,
+            "before is earlier than after",
+        ),
+        (
+            "an object that is none",
+            "flags:",
+            "objects:\n  - {kind: Pod}\nflags:",
+            20,
+            "objects.0: apiVersion is missing",
+        ),
+        (
+            "an applied object that is none",
+            "fault: {verb: patch, path: /resize$, refuse: {code: 429}}",
+            "apply: [{apiVersion: v1, kind: Pod}]",
+            17,
+            "steps.0.apply.0: metadata.name is missing",
+        ),
         ("a key twice", "duration: 10m", "duration: 10m\nduration: 11m", 3, "duration stands here twice; keep one"),
         ("a broken file", "title: A pod", "title: [A pod", 2, "no YAML"),
         ("no mapping", GOOD, "- a\n", 1, "a scenario is a mapping that begins with title, duration and nodes"),
@@ -130,14 +244,14 @@ def test_several_faults_are_said_at_once_from_the_top_down() -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="nothing.yaml: No such file"):
+    with pytest.raises(ScenarioError, match=r"nothing\.yaml: No such file"):
         read_scenario(tmp_path / "nothing.yaml")
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "binary.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScenarioError, match="binary.yaml: not UTF-8"):
+    with pytest.raises(ScenarioError, match=r"binary\.yaml: not UTF-8"):
         read_scenario(path)
 
 
