@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from autoscaling.quantity import Format, Quantity
 from autoscaling.resources import CPU, MEMORY, ContainerResources
@@ -28,10 +28,6 @@ class Cgroup:
     cpu_shares: int = _SMALLEST_SHARES
     cpu_quota_us: int | None = None
     memory_bytes: int | None = None
-
-    def with_cpu_of(self, other: Cgroup) -> Cgroup:
-        """Return this with another's CPU values."""
-        return replace(self, cpu_shares=other.cpu_shares, cpu_quota_us=other.cpu_quota_us)
 
 
 def shares_of(millis: int) -> int:

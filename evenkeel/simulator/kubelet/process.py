@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from evenkeel.simulator.api.fields import JsonObject, child, text
@@ -193,7 +193,7 @@ class KubeletProcess:
     def _reconcile(self, record: PodRecord, body: JsonObject) -> Steps:
         """Take in a pod of which only the status changed: smaller requests may make room for others."""
         context, before = self.context, record.view
-        record.view, record.holds = read_pod(body), None
+        record.view, record.holds = replace(before, body=body), None
         if context.reports.is_overwritten(record, body):
             context.lifetime.later(context.timing.status_reconcile, lambda: self._put_right(record))
         if len(self.resizes.queue) and effective_requests(record.view).is_below(effective_requests(before)):

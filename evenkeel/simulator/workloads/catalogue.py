@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from datetime import datetime
 
-from evenkeel.simulator.api.fields import JsonObject, text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, text, value_at
 from evenkeel.simulator.clock import EPOCH
 from evenkeel.simulator.workloads.demand import Behaviour, Demand
 
@@ -17,6 +18,22 @@ REPLICA_KEY = "simulator.evenkeel.dev/replica"
 
 _POD_INDEX = "apps.kubernetes.io/pod-index"
 _IDLE = Behaviour()
+_KEPT_CHOICES = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What a pod says about one of its containers.
+
+    Args:
+        metadata: Where it was read; stored objects are never changed in place.
+        name: The behaviour it asks for, empty for none.
+        replica: The pod's number.
+    """
+
+    metadata: JsonObject
+    name: str
+    replica: int
 
 
 class UnknownBehaviourError(LookupError):
@@ -35,6 +52,7 @@ class Catalogue:
         self.origin = origin
         self.default = default
         self._behaviours: dict[str, Behaviour] = {}
+        self._choices: dict[tuple[str, str], _Choice] = {}
 
     def add(self, name: str, behaviour: Behaviour) -> None:
         """Add a behaviour, or replace the one of that name; running containers change with it."""
@@ -46,7 +64,7 @@ class Catalogue:
         Raises:
             UnknownBehaviourError: Its pod names one that is not in the catalogue.
         """
-        name = chosen_name(pod, container_name)
+        name = self._choice(pod, container_name).name
         if not name:
             return self.default
         found = self._behaviours.get(name)
@@ -60,11 +78,23 @@ class Catalogue:
         Raises:
             UnknownBehaviourError: Its pod names a behaviour that is not in the catalogue.
         """
-        behaviour, replica = self.behaviour_of(pod, container_name), replica_of(pod)
+        behaviour, replica = self.behaviour_of(pod, container_name), self._choice(pod, container_name).replica
         demand = behaviour.since_start.at(now - started, replica)
         if behaviour.since_origin is None:
             return demand
         return demand.plus(behaviour.since_origin.at(now - self.origin, replica))
+
+    def _choice(self, pod: JsonObject, container_name: str) -> _Choice:
+        """Return what a pod says about a container, from memory while its metadata is the same object."""
+        metadata = child(pod, "metadata")
+        key = (text(metadata, "uid"), container_name)
+        known = self._choices.get(key)
+        if known is None or known.metadata is not metadata:
+            known = _Choice(metadata, chosen_name(pod, container_name), replica_of(pod))
+            if len(self._choices) >= _KEPT_CHOICES:
+                self._choices.clear()
+            self._choices[key] = known
+        return known
 
 
 def _unknown(pod: JsonObject, container_name: str, name: str) -> UnknownBehaviourError:

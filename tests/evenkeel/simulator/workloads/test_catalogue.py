@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from evenkeel.simulator.api.fields import JsonObject
+from evenkeel.simulator.api.fields import JsonObject, child
 from evenkeel.simulator.clock import EPOCH
 from evenkeel.simulator.workloads.catalogue import (
     REPLICA_KEY,
@@ -66,6 +66,17 @@ def test_age_and_time_count_from_different_moments() -> None:
     catalogue.add("web", Behaviour(ramp, ramp))
     body = pod({USAGE_KEY: "web"})
     assert catalogue.demand_of(body, "app", EPOCH + 3 * SECOND, EPOCH + 5 * SECOND).cpu_cores == pytest.approx(2 + 5)
+
+
+def test_a_pod_may_change_its_mind() -> None:
+    catalogue = Catalogue()
+    for name, cores in (("one", 1.0), ("two", 2.0)):
+        catalogue.add(name, Behaviour(Constant(Demand(cores))))
+    for name, cores in (("one", 1.0), ("two", 2.0), ("one", 1.0)):
+        body = pod({USAGE_KEY: name})
+        child(body, "metadata")["uid"] = "uid-a"
+        for _ in range(2):
+            assert catalogue.demand_of(body, "app", EPOCH, EPOCH).cpu_cores == cores
 
 
 def test_a_behaviour_can_be_replaced() -> None:
