@@ -34,7 +34,7 @@ from evenkeel.simulator.kubelet.records import Checkpoints, Stage
 from evenkeel.simulator.kubelet.reports import Reports
 from evenkeel.simulator.kubelet.runtime import Runtime
 from evenkeel.simulator.kubelet.settings import NodeSettings, Timing
-from evenkeel.simulator.kubelet.usage import UsageModel
+from evenkeel.simulator.kubelet.usage import UsageModel, Wants
 from evenkeel.simulator.workloads.demand import DemandSource
 
 NODES = GroupResource("", "nodes")
@@ -101,7 +101,7 @@ class Kubelet:
             surroundings.clock, self._chance, lambda made: f"{network}.{made % 254 + 1}", settings.cgroup_version
         )
         self.runtime.on_exit = self._container_ended
-        self.usage = UsageModel(settings, self.runtime, surroundings.source, self._pod_of, self._chance, now)
+        self.usage = UsageModel(settings, self.runtime, Wants(surroundings.source, self._pod_of), self._chance, now)
         self.manifests = Manifests(surroundings.store, settings.name, self._uid)
         self._register()
         self._repeat(timing.usage, self._measure)

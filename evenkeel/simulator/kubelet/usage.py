@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from evenkeel.simulator.api.fields import JsonObject
@@ -11,6 +12,19 @@ from evenkeel.simulator.kubelet.meters import Consumer, Meter, overruns, shares_
 from evenkeel.simulator.kubelet.runtime import KILLED, OOM_KILLED, Container, Runtime, Sandbox
 from evenkeel.simulator.kubelet.settings import NodeSettings
 from evenkeel.simulator.workloads.demand import DemandSource
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What the containers of a node want.
+
+    Args:
+        source: Says so.
+        pod_of: Gives the pod object of a uid, None once it is gone.
+    """
+
+    source: DemandSource
+    pod_of: Callable[[str], JsonObject | None]
 
 
 class UsageModel:
@@ -21,8 +35,7 @@ class UsageModel:
     Args:
         settings: The node.
         runtime: Its containers.
-        source: What they want.
-        pod_of: Gives the pod object of a uid, None once it is gone.
+        wants: What they want.
         chance: Spreads readings over time.
         start: When the node came up.
     """
@@ -31,16 +44,14 @@ class UsageModel:
         self,
         settings: NodeSettings,
         runtime: Runtime,
-        source: DemandSource,
-        pod_of: Callable[[str], JsonObject | None],
+        wants: Wants,
         chance: random.Random,
         start: datetime,
     ) -> None:
         self.node = Meter(start)
         self._settings = settings
         self._runtime = runtime
-        self._source = source
-        self._pod_of = pod_of
+        self._wants = wants
         self._chance = chance
 
     def measure(self, now: datetime, statistics: timedelta) -> None:
@@ -68,10 +79,10 @@ class UsageModel:
     def _consumers(self, now: datetime) -> Iterator[Consumer]:
         """Yield the running containers with what they want, pod by pod."""
         for uid, sandbox in self._runtime.sandboxes.items():
-            pod = self._pod_of(uid)
+            pod = self._wants.pod_of(uid)
             for container in sandbox.running() if pod is not None else ():
                 assert pod is not None
-                demand = self._source.demand_of(pod, container.name, container.started, now)
+                demand = self._wants.source.demand_of(pod, container.name, container.started, now)
                 yield Consumer(uid, container.name, container.cgroup, demand)
 
     def _count(self, consumers: list[Consumer], given: list[float], now: datetime) -> None:

@@ -10,7 +10,7 @@ from evenkeel.simulator.clock import EPOCH, ManualClock
 from evenkeel.simulator.kubelet.cgroups import Cgroup
 from evenkeel.simulator.kubelet.runtime import Runtime, Start
 from evenkeel.simulator.kubelet.settings import Amounts, NodeSettings
-from evenkeel.simulator.kubelet.usage import UsageModel
+from evenkeel.simulator.kubelet.usage import UsageModel, Wants
 from evenkeel.simulator.workloads.catalogue import Catalogue
 from evenkeel.simulator.workloads.demand import Behaviour, Demand
 from evenkeel.simulator.workloads.functions import Constant
@@ -32,7 +32,7 @@ class Node:
         self.pods: dict[str, JsonObject] = {"uid-a": pod()}
         catalogue = Catalogue(default=Behaviour(Constant(demand)))
         chance = random.Random(0)
-        self.model = UsageModel(SETTINGS, self.runtime, catalogue, self.pods.get, chance, EPOCH)
+        self.model = UsageModel(SETTINGS, self.runtime, Wants(catalogue, self.pods.get), chance, EPOCH)
 
     def measure(self, seconds: int) -> None:
         """Measure once a second."""
