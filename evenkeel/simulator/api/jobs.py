@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkeel.simulator.api.fields import JsonObject, child, ensure, text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, ensure, labels_of, text, value_at
 from evenkeel.simulator.api.status import Cause, CauseType
 from evenkeel.simulator.api.strategies import Strategy
 from evenkeel.simulator.api.workload_defaults import default_workload
@@ -23,12 +23,17 @@ def job_labels(name: str, uid: str) -> dict[str, str]:
 
 
 def claim_own_pods(job: JsonObject) -> None:
-    """Give a Job, in place, the selector and the labels of its template that find its own pods and no others."""
+    """Give a Job, in place, the selector and the labels of its template that find its own pods and no others.
+
+    A Job without labels of its own gets those of its template.
+    """
     spec, name, uid = ensure(job, "spec"), text(job, "metadata", "name"), text(job, "metadata", "uid")
     if spec.get("manualSelector") is True or spec.get("selector"):
         return
     ensure(spec, "template", "metadata", "labels").update(job_labels(name, uid))
     spec["selector"] = {"matchLabels": {CONTROLLER_LABEL: uid}}
+    if not labels_of(job):
+        ensure(job, "metadata")["labels"] = dict(labels_of(child(spec, "template")))
 
 
 class JobStrategy(Strategy):

@@ -18,13 +18,21 @@ _DEFAULTS: dict[str, JsonObject] = {
         "replicas": 1,
         "podManagementPolicy": "OrderedReady",
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
         **_HISTORY,
     },
     "daemonsets": {
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
         **_HISTORY,
     },
-    "jobs": {"parallelism": 1, "backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False},
+    "jobs": {
+        "parallelism": 1,
+        "backoffLimit": 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "manualSelector": False,
+        "podReplacementPolicy": "TerminatingOrFailed",
+    },
     "cronjobs": {
         "concurrencyPolicy": "Allow",
         "suspend": False,

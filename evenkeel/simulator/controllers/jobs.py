@@ -181,19 +181,17 @@ class JobController(Reconciler):
         self._write(current, status)
 
     def _suspend_or_resume(self, body: JsonObject, status: JsonObject) -> None:
-        """Keep the Suspended condition and the start time of a Job, in place."""
+        """Keep the Suspended condition and the start time of a Job, in place; a resumed one starts anew."""
         suspended = child(body, "spec").get("suspend") is True
         earlier = next((row for row in rows(status, "conditions") if text(row, "type") == "Suspended"), None)
         if earlier is None and not suspended:
             status.setdefault("startTime", rfc3339(self.context.now()))
             return
         wanted = "True" if suspended else "False"
-        if suspended:
-            status.pop("startTime", None)
-        elif not text(status, "startTime"):
-            status["startTime"] = rfc3339(self.context.now())
         if earlier is not None and text(earlier, "status") == wanted:
             return
+        if not suspended:
+            status["startTime"] = rfc3339(self.context.now())
         why = Verdict(Ending.COMPLETE, "JobSuspended" if suspended else "JobResumed", "spec.suspend has changed")
         condition = _condition("Suspended", why, self.context.now()) | {"status": wanted}
         others = [row for row in rows(status, "conditions") if row is not earlier]
@@ -267,7 +265,7 @@ def _pod(owner: Owner, index: int | None) -> JsonObject:
     metadata: JsonObject = {"generateName": f"{name}-{index}-", "labels": mark, "annotations": mark}
     pod = pod_of(template, owner.reference(), namespace, metadata)
     ensure(pod, "spec").setdefault("hostname", f"{name}-{index}")
-    env_of(pod, "JOB_COMPLETION_INDEX", {"fieldRef": {"fieldPath": f"metadata.annotations['{INDEX_ANNOTATION}']"}})
+    env_of(pod, "JOB_COMPLETION_INDEX", {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX_ANNOTATION}']"}})
     return pod
 
 

@@ -39,11 +39,13 @@ class RevisionHistory:
     Args:
         context: The cluster.
         actor: The controller as a client.
+        label: Under which a revision bears what tells it from the workload's other ones.
     """
 
-    def __init__(self, context: Context, actor: Actor) -> None:
+    def __init__(self, context: Context, actor: Actor, label: str = REVISION_LABEL) -> None:
         self._context = context
         self._actor = actor
+        self._label = label
 
     async def update(self, owner: Owner) -> tuple[Revision, list[Revision]]:
         """Return the revision of a workload's present template, made if need be, and all revisions, oldest first.
@@ -58,7 +60,7 @@ class RevisionHistory:
         same = [revision for revision in stored if _template(revision.body) == template]
         if not same:
             made = await self._create(owner, template, latest + 1)
-            return _read(made), [_read(revision) for revision in [*stored, made]]
+            return self._read(made), [self._read(revision) for revision in [*stored, made]]
         found = same[-1]
         if number(found.body, "revision") < latest:
             body = copy_of(found.body)
@@ -66,7 +68,7 @@ class RevisionHistory:
             renewed = self._context.objects.replace(kind, body, found)
             stored = [*(revision for revision in stored if revision is not found), renewed]
             found = renewed
-        return _read(found), [_read(revision) for revision in stored]
+        return self._read(found), [self._read(revision) for revision in stored]
 
     def clean_up(self, owner: Owner, live: Iterable[str]) -> None:
         """Remove the oldest revisions beyond the limit that no pod and no status names any more."""
@@ -93,7 +95,7 @@ class RevisionHistory:
                 "metadata": {
                     "name": f"{name}-{suffix}",
                     "namespace": namespace,
-                    "labels": labels_of(template) | {REVISION_LABEL: suffix},
+                    "labels": labels_of(template) | {self._label: suffix},
                     "ownerReferences": [owner.reference()],
                 },
                 "data": {"spec": {"template": {**template, "$patch": "replace"}}},
@@ -106,6 +108,11 @@ class RevisionHistory:
                     raise
                 collisions += 1
 
+    def _read(self, stored: Stored) -> Revision:
+        """Return a stored revision."""
+        suffix = labels_of(stored.body).get(self._label, "")
+        return Revision(stored.key[1], suffix, number(stored.body, "revision"), _template(stored.body))
+
 
 def _order(stored: Stored) -> tuple[int, str]:
     """Return by what revisions are ordered."""
@@ -117,12 +124,6 @@ def _template(body: JsonObject) -> JsonObject:
     kept = copy_of(child(body, "data", "spec", "template"))
     kept.pop("$patch", None)
     return kept
-
-
-def _read(stored: Stored) -> Revision:
-    """Return a stored revision."""
-    suffix = labels_of(stored.body).get(REVISION_LABEL, "")
-    return Revision(stored.key[1], suffix, number(stored.body, "revision"), _template(stored.body))
 
 
 def revision_named(revisions: Iterable[Revision], name: str) -> Revision | None:

@@ -34,6 +34,7 @@ from evenkeel.simulator.controllers.templates import pod_of
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
+HASH_LABEL = "controller.kubernetes.io/hash"
 _NAME = re.compile(r"(?P<set>.+)-(?P<ordinal>0|[1-9][0-9]*)")
 
 
@@ -56,7 +57,7 @@ class StatefulSetController(Reconciler):
     def start(self) -> None:
         """Follow StatefulSets and all pods."""
         self._kind = self.context.kind(STATEFUL_SETS)
-        self._history = RevisionHistory(self.context, self.actor)
+        self._history = RevisionHistory(self.context, self.actor, HASH_LABEL)
         self.follow_own(STATEFUL_SETS)
         self.follow(PODS, self._sets_of)
 

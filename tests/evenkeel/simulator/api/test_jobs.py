@@ -34,6 +34,10 @@ async def test_a_job_gets_a_selector_for_its_own_pods() -> None:
             "job-name": "a",
         }
         assert value_at(other, "spec", "selector") != value_at(one, "spec", "selector")
+        assert labels_of(one) == labels_of(child(one, "spec", "template"))
+        named = job("c")
+        ensure(named, "metadata")["labels"] = {"own": "yes"}
+        assert labels_of((await wire.post(JOBS, named)).body) == {"own": "yes"}
 
 
 async def test_a_job_may_bring_its_own_selector() -> None:

@@ -211,6 +211,10 @@ def test_a_suspended_job_has_no_pods_until_it_is_resumed() -> None:
     ground.merge("Job", "batch", spec={"suspend": True})
     ground.run()
     assert (ground.pods(), counts(ground.read("Job", "batch"), "failed")) == ([], (0,))
+    assert text(ground.read("Job", "batch"), "status", "startTime") == "2026-01-01T00:00:10Z"
+    ground.merge("Job", "batch", spec={"suspend": False})
+    ground.run()
+    assert text(ground.read("Job", "batch"), "status", "startTime") == "2026-01-01T00:00:30Z"
 
 
 def test_a_seeded_job_gets_its_selector() -> None:
