@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import structlog
 from prometheus_client import CollectorRegistry
 
+from admission.boosting import BoostRules
 from admission.config import AdmissionConfig
 from admission.review import ReviewRules
 from admission.shell.caches import Caches
@@ -29,7 +30,6 @@ from admission.shell.tls import ServingContext, tls_rules
 from admission.shell.upkeep import Upkeep
 from admission.vpa_validation import Gates
 from admission.webhook_configuration import NamespaceScope, RegistrationSettings, ServiceTarget, UrlTarget
-from autoscaling.errors import ConfigurationError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.election import ElectionSettings
 from autoscaling.kube.lease import LeaderElection, own_identity
@@ -81,7 +81,6 @@ class Telemetry:
 async def start(process: Process, config: AdmissionConfig) -> None:
     """Set the process up: webhook and certificates first, so that it answers while the caches fill."""
     announce(config)
-    refuse_what_is_missing(config)
     telemetry = telemetry_of(process, config)
     client = await open_client(process, config, "admission-controller")
     caches = Caches(client, config.api_group, config.vpa_object_namespace)
@@ -109,19 +108,6 @@ async def handshake(client: KubeClient, address: OwnAddress, authorities: bytes)
     """Call the own webhook, and return what went wrong."""
     async with client.traffic.exchange():
         return await handshake_problem(address, client.pacing.now, authorities)
-
-
-def refuse_what_is_missing(config: AdmissionConfig) -> None:
-    """Refuse a gate whose function this version does not have.
-
-    Raises:
-        ConfigurationError: It is on.
-    """
-    if config.feature_gates.is_on(Gate.CPU_STARTUP_BOOST):
-        raise ConfigurationError(
-            "--feature-gates=CPUStartupBoost=true: start-up boosts are not available yet in this version; "
-            "leave the gate off, also by CPUStartupBoost=false beside AllAlpha=true"
-        )
 
 
 def telemetry_of(process: Process, config: AdmissionConfig) -> Telemetry:
@@ -222,11 +208,14 @@ def candidate(client: KubeClient, config: AdmissionConfig) -> LeaderElection:
 
 def review_rules(config: AdmissionConfig) -> ReviewRules:
     """Return what the flags say about reviews."""
+    on = config.feature_gates.is_on
     gates = Gates(
-        in_place=config.feature_gates.is_on(Gate.IN_PLACE),
-        per_vpa_config=config.feature_gates.is_on(Gate.PER_VPA_CONFIG),
+        cpu_startup_boost=on(Gate.CPU_STARTUP_BOOST),
+        in_place=on(Gate.IN_PLACE),
+        per_vpa_config=on(Gate.PER_VPA_CONFIG),
     )
-    return ReviewRules(config.api_group, gates, config.switches())
+    boosts = BoostRules(config.max_allowed_cpu_boost) if gates.cpu_startup_boost else None
+    return ReviewRules(config.api_group, gates, config.switches(), boosts)
 
 
 def registration_of(client: KubeClient, config: AdmissionConfig, measures: AdmissionMeasures) -> Registration:

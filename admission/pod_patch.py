@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from admission.boosting import NO_BOOSTS, Boosts
 from admission.patch_operation import PatchOperation, pointer_segment
 from autoscaling.capping import process
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.pod import Pod
 from autoscaling.resources import ResourceList, in_order
+from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX
 from autoscaling.target_resources import NOTHING, ContainerTarget, container_targets
 from autoscaling.vpa import UpdateMode, Vpa
 
@@ -46,12 +48,15 @@ def new_resources(pod: Pod, vpa: Vpa, limits: NamespaceLimits) -> tuple[Containe
     return container_targets(pod, vpa, processed, limits)
 
 
-def pod_patch(given: PodToPatch, vpa_name: str, targets: tuple[ContainerTarget, ...]) -> tuple[PatchOperation, ...]:
+def pod_patch(
+    given: PodToPatch, vpa_name: str, targets: tuple[ContainerTarget, ...], boosts: Boosts = NO_BOOSTS
+) -> tuple[PatchOperation, ...]:
     """Return the operations that give a pod its new resources and the annotations that say so.
 
     Args:
         vpa_name: Name of the VPA, for the annotation.
         targets: What each of the pod's containers is to get.
+        boosts: What a start-up boost adds to that.
 
     Spec: admission:7.2, admission:7.3; resources always go in the order cpu, memory, others by name.
     """
@@ -59,6 +64,11 @@ def pod_patch(given: PodToPatch, vpa_name: str, targets: tuple[ContainerTarget, 
     operations = [PatchOperation("/metadata/annotations", {})] if pod.annotations is None else []
     parts: list[str] = []
     for index, target in enumerate(targets):
+        if index in boosts.originals:
+            name = pod.containers[index].name
+            operations.append(_annotation(f"{BOOST_ANNOTATION_PREFIX}{name}", boosts.originals[index]))
+        if index in boosts.skipped:
+            continue
         changes, notes = _container_patch(given, index, target)
         operations += changes
         if changes:

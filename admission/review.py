@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from admission.boosting import NO_BOOSTS, BoostRules, with_boosts
 from admission.field_errors import unreadable
 from admission.pod_patch import PodToPatch, new_resources, pod_patch
 from admission.submitted_vpa import SubmittedVpa
@@ -77,11 +78,13 @@ class ReviewRules:
         vpa_group: API group of the VPAs it serves.
         gates: Feature gates that validation asks for.
         behaviour: Where to decide otherwise than upstream.
+        boosts: What is told about start-up boosts; None where they are off.
     """
 
     vpa_group: str
     gates: Gates
     behaviour: Behaviour
+    boosts: BoostRules | None = None
 
 
 def review(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Verdict:
@@ -93,7 +96,7 @@ def review(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Ver
     if resource == (rules.vpa_group, VPA_RESOURCE):
         return _review_vpa(request, rules)
     if resource == PODS:
-        return _review_pod(request, view, rules.behaviour)
+        return _review_pod(request, view, rules)
     detail = f"{request.resource}.{request.group}" if request.group else request.resource
     return Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNSUPPORTED_RESOURCE, detail)
 
@@ -116,7 +119,7 @@ def _review_vpa(request: ReviewRequest, rules: ReviewRules) -> Verdict:
     return replace(accepted, outcome=Outcome.APPLIED, reason=Reason.DEFAULTED, patch=patch) if patch else accepted
 
 
-def _review_pod(request: ReviewRequest, view: ClusterView, behaviour: Behaviour) -> Verdict:
+def _review_pod(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Verdict:
     """Find the VPA of a new pod and set its resources."""
     if request.version != "v1":
         detail = f"version {request.version!r}; only v1 is known"
@@ -126,10 +129,10 @@ def _review_pod(request: ReviewRequest, view: ClusterView, behaviour: Behaviour)
         return _skipped(_pod_ref(request), Reason.UNREADABLE_POD, problem)
     if not view.is_complete:
         return _skipped(request.object.pod.ref, Reason.CACHES_NOT_SYNCED)
-    return _patched(_pod_to_patch(request.object, behaviour), view)
+    return _patched(_pod_to_patch(request.object, rules.behaviour), view, rules)
 
 
-def _patched(given: PodToPatch, view: ClusterView) -> Verdict:
+def _patched(given: PodToPatch, view: ClusterView, rules: ReviewRules) -> Verdict:
     """Find the VPA of a pod that was understood, and set its resources."""
     ref = given.pod.ref
     match = match_vpa(given.pod, view)
@@ -137,10 +140,15 @@ def _patched(given: PodToPatch, view: ClusterView) -> Verdict:
         skipped = _skipped(ref, match.reason, match.detail)
         return replace(skipped, to_look_up=match.to_look_up) if match.to_look_up else skipped
     try:
-        targets = new_resources(given.pod, match.vpa, view.limits.get(given.pod.namespace, NO_LIMITS))
+        targets, boosts = (
+            new_resources(given.pod, match.vpa, view.limits.get(given.pod.namespace, NO_LIMITS)),
+            NO_BOOSTS,
+        )
+        if rules.boosts is not None:
+            targets, boosts = with_boosts(given.pod, match.vpa, targets, rules.boosts)
     except InvalidObjectError as error:
         return replace(_skipped(ref, Reason.CANNOT_BE_CAPPED, str(error)), vpa=match.vpa.name)
-    patch = pod_patch(given, match.vpa.name, targets)
+    patch = pod_patch(given, match.vpa.name, targets, boosts)
     return Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, object=ref, vpa=match.vpa.name, patch=patch)
 
 

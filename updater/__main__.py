@@ -34,6 +34,7 @@ from updater.shell.actuator import Buckets
 from updater.shell.caches import Caches
 from updater.shell.loop import Loop, LoopSettings
 from updater.shell.metrics import UpdaterMetrics
+from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
 
 _DRAIN_SECONDS = 3.0
 
@@ -57,7 +58,10 @@ async def work(
     process: Process, config: UpdaterConfig, client: KubeClient, metrics: UpdaterMetrics, vitals: Vitals
 ) -> None:
     """Fill the caches, then run a round in every period; only the leader does."""
-    caches = Caches(client, config.api_group, config.vpa_object_namespace)
+    settings = loop_settings(config)
+    queue = BoostQueue(client.pacing.monotonic)
+    on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
+    caches = Caches(client, config.api_group, config.vpa_object_namespace, on_pod)
     tasks = caches.start()
     try:
         await caches.wait_synced(SYNC_SECONDS)
@@ -67,7 +71,7 @@ async def work(
         process.run_in_background("events", events.run())
         process.on_stop("write events", partial(drain, events))
         loop = Loop(
-            settings=loop_settings(config),
+            settings=settings,
             client=client,
             caches=caches,
             events=events,
@@ -78,6 +82,11 @@ async def work(
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
+        if settings.decisions.is_startup_boost_on:
+            unboosting = Unboosting(queue, caches, loop.actuator, settings.decisions, process.driver)
+            process.every("boost resync", RESYNC_PERIOD, unboosting.resync)
+            for number in range(config.concurrent_cpu_startup_boost_syncs):
+                process.run_in_background(f"un-boosting {number}", unboosting.work())
         await watch_tasks(tasks)
     finally:
         await caches.stop()

@@ -49,6 +49,10 @@ class Reason(Enum):
         "worthwhile_change",
         "The requests are within bounds, but the pod is old enough and the change large enough.",
     )
+    BOOST_OVER = (
+        "boost_over",
+        "The CPU startup boost of a container has lasted as long as it was meant to.",
+    )
     RESIZE_FAILED = (
         "resize_failed",
         "The node reports that the resize is infeasible, met an error or is in an unknown state.",

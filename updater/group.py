@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
+from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX
 from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import Workload
 from updater.decision import Reason
-from updater.patches import BOOST_ANNOTATION_PREFIX
 from updater.selection import Member
 from updater.settings import Settings
 

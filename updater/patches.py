@@ -8,10 +8,10 @@ from enum import Enum
 
 from autoscaling.pod import Container, Pod
 from autoscaling.resources import ResourceList, in_order
+from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX
 from autoscaling.target_resources import ContainerTarget
 
 UPDATED_ANNOTATION = "vpaInPlaceUpdated"
-BOOST_ANNOTATION_PREFIX = "vpaCpuStartupBoost/"
 
 PatchValue = str | Mapping[str, str] | None
 """What an operation carries: a text, an empty object, or nothing."""
@@ -88,15 +88,18 @@ def annotation_patch(pod: Pod, expired_boosts: Iterable[str] = ()) -> Patch:
     return tuple(operations)
 
 
-def in_place_patches(pod: Pod, resize: Patch, *, is_guarded: bool = False) -> PodPatches:
+def in_place_patches(
+    pod: Pod, resize: Patch, *, is_guarded: bool = False, expired_boosts: Iterable[str] = ()
+) -> PodPatches:
     """Return both patches of an in-place update.
 
     Args:
         resize: What ``resize_patch`` made.
         is_guarded: Whether the patches fail on another pod of the same name, and where container indices would mean
             other containers (beyond:B-31).
+        expired_boosts: Containers whose boost annotation is removed.
     """
-    annotations = annotation_patch(pod)
+    annotations = annotation_patch(pod, expired_boosts)
     if not is_guarded:
         return PodPatches(resize, annotations)
     uid = PatchOperation(PatchVerb.TEST, "/metadata/uid", pod.uid)

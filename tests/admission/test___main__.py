@@ -24,7 +24,6 @@ from admission.config import AdmissionConfig
 from admission.webhook_configuration import NamespaceScope, ServiceTarget, UrlTarget
 from autoscaling.behaviour import Profile
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
-from autoscaling.runtime.feature_gates import FeatureGates
 from autoscaling.runtime.process import Process, WallClockDriver
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.certificates import Authority
@@ -271,13 +270,6 @@ async def fails_to_start(config: AdmissionConfig, folder: Path) -> str:
     return next(str(entry["error"]) for entry in events if entry["event"] == "process failed")
 
 
-async def test_a_gate_without_its_function_is_refused(tmp_path: Path) -> None:
-    gates = FeatureGates().with_text("CPUStartupBoost=true")
-    why = await fails_to_start(config_for(tmp_path, feature_gates=gates), tmp_path)
-    assert "not available yet" in why
-    assert "CPUStartupBoost" in why
-
-
 async def test_a_pair_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None:
     """Spec: admission:1.5, admission:2."""
     for name in ("serverCert.pem", "serverKey.pem"):
@@ -286,10 +278,10 @@ async def test_a_pair_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None
 
 
 def test_the_command_says_why_it_does_not_start(tmp_path: Path) -> None:
-    words = [sys.executable, "-P", "-m", "admission", "--feature-gates=CPUStartupBoost=true", "--address=127.0.0.1:0"]
+    words = [sys.executable, "-P", "-m", "admission", "--address=127.0.0.1:0"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
     assert ended.returncode == 1
-    assert "not available yet" in ended.stderr
+    assert "give --kubeconfig" in ended.stderr
 
 
 def test_what_flags_register(tmp_path: Path) -> None:

@@ -77,12 +77,13 @@ class Actuator:
         token = self.buckets.in_place.take(self.driver.now(), self.deadline)
         self.buckets.in_place = token.bucket
         if token.wait is None:
-            self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
+            if decision.reason is not Reason.BOOST_OVER:
+                self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
             return Outcome.RATE_LIMITED
         if token.wait:
             await self.client.pacing.sleep(token.wait.total_seconds())
         if decision.action is Action.FAIL or decision.patches is None:
-            self._count_failed_resize(decision, "InPlaceUpdateError")
+            self._count_failed_resize(decision, _failure(decision))
             return Outcome.FAILED
         return await self._resize(decision, decision.patches.resize, decision.patches.annotations)
 
@@ -107,8 +108,9 @@ class Actuator:
         """Count a refused resize by its cause."""
         log.warning("resize failed", pod=str(decision.ref), error=str(error))
         in_place_only = decision.scope is not None and decision.scope.mode is UpdateMode.IN_PLACE
+        in_place_only = in_place_only and decision.reason is not Reason.BOOST_OVER
         infeasible = in_place_only and _is_beyond_the_node(error)
-        self._count_failed_resize(decision, "InPlaceUpdateInfeasible" if infeasible else "InPlaceUpdateError")
+        self._count_failed_resize(decision, "InPlaceUpdateInfeasible" if infeasible else _failure(decision))
         return Outcome.NO_NODE_CAPACITY if infeasible else Outcome.FAILED
 
     async def _evict_within_rate(self, decision: Decision) -> Outcome:
@@ -184,6 +186,11 @@ class Actuator:
         """Send one JSON patch to a pod."""
         body = msgspec.json.encode([operation.as_json() for operation in patch])
         await self.client.patch(PODS.path(ref.namespace, ref.name, subresource), body, PatchType.JSON)
+
+
+def _failure(decision: Decision) -> str:
+    """Return the metric's reason for a resize that failed (updater U-4, X-9)."""
+    return "UnboostError" if decision.reason is Reason.BOOST_OVER else "InPlaceUpdateError"
 
 
 def _is_beyond_the_node(error: ApiError) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -12,9 +13,10 @@ from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
 from autoscaling.kube.paths import LIMIT_RANGES, PODS, Selection, vertical_pod_autoscalers
+from autoscaling.kube.table import Change
 from autoscaling.kube.watch import WatchedStore
 from autoscaling.limitrange import LimitRange
-from autoscaling.matching import NOTHING, SelectingVpa, Selector
+from autoscaling.matching import NOTHING, SelectingVpa, Selector, controlling_vpa
 from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError, pod_controller
 from autoscaling.pod import Pod
 from autoscaling.runtime.contradictions import ContradictionReport
@@ -39,9 +41,13 @@ class Caches:
         client: Calls to the API server.
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
+        on_pod: Told of every pod that came or changed.
     """
 
-    def __init__(self, client: KubeClient, group: str, namespace: str) -> None:
+    def __init__(
+        self, client: KubeClient, group: str, namespace: str, on_pod: Callable[[Pod], None] | None = None
+    ) -> None:
+        self._on_pod = on_pod
         self._report = ContradictionReport()
         self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
         self.vpas = WatchedStore(
@@ -54,7 +60,7 @@ class Caches:
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
             versioned(decode_pod),
-            logging_callbacks(Pod),
+            replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(
             client,
@@ -85,6 +91,24 @@ class Caches:
             self.limit_ranges.wait_synced(seconds),
             self.controllers.wait_synced(seconds),
         )
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if change.new is not None and self._on_pod is not None:
+            self._on_pod(change.new)
+
+    async def controlling(self, pod: Pod) -> SelectingVpa | None:
+        """Return the VPA of any mode that controls a pod, None where none does or its owners cannot be followed."""
+        key = pod_controller(pod)
+        if key is None:
+            return None
+        try:
+            topmost = await self._settled(partial(_climb, key))
+        except OwnerLookupError:
+            return None
+        in_namespace = [vpa for vpa in self.vpas.snapshot() if vpa.namespace == pod.namespace]
+        candidates = [SelectingVpa(vpa, await self._selector(vpa)) for vpa in in_namespace]
+        found = controlling_vpa(candidates, topmost, pod.labels) if topmost is not None else None
+        return next((candidate for candidate in candidates if candidate.vpa is found), None)
 
     async def observe(self) -> Snapshot:
         """Return the cluster as it is now; scales of custom controllers are looked up where they are not known yet."""

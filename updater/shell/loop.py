@@ -58,6 +58,18 @@ class Loop:
     buckets: Buckets
     memory: Memory = field(default_factory=Memory)
 
+    def actuator(self, deadline: datetime) -> Actuator:
+        """Return what acts on decisions until a time; all share the rate limiters."""
+        return Actuator(
+            self.client,
+            self.events,
+            self.metrics,
+            self.buckets,
+            self.driver,
+            self.settings.vpa_api_version,
+            deadline,
+        )
+
     async def run_round(self) -> None:
         """Run one round; it ends at its deadline at the latest."""
         now = self.driver.now()
@@ -89,15 +101,7 @@ class Loop:
             snapshot = await self.caches.observe()
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
-        actuator = Actuator(
-            self.client,
-            self.events,
-            self.metrics,
-            self.buckets,
-            self.driver,
-            self.settings.vpa_api_version,
-            now + self.settings.period,
-        )
+        actuator = self.actuator(now + self.settings.period)
         scopes: dict[VpaScope, None] = {}
         with step.labels("EvictPods").time():
             try:

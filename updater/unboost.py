@@ -1,0 +1,185 @@
+"""Taking CPU start-up boosts back: what is to be done about one pod (updater section 5, upstream-1.8.1 2.5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+
+from autoscaling.capping import process
+from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.limitrange import NamespaceLimits
+from autoscaling.matching import SelectingVpa
+from autoscaling.objectref import ObjectRef
+from autoscaling.ownership import pod_controller
+from autoscaling.pod import READY, ConditionStatus, Container, Pod, PodPhase
+from autoscaling.quantity import Quantity
+from autoscaling.resources import ResourceList
+from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX, boosted_containers, is_over, remaining
+from autoscaling.target_resources import NOTHING, ContainerTarget, container_targets
+from autoscaling.vpa import UpdateMode, Vpa
+from autoscaling.workload import Workload
+from updater.decision import Action, Decision, Reason, VpaScope
+from updater.group import Group, form_groups
+from updater.patches import in_place_patches, resize_patch
+from updater.resize_status import resize_status
+from updater.selection import Member
+from updater.settings import Settings
+
+
+class Verdict(Enum):
+    """What becomes of a boosted pod's place in the queue."""
+
+    FORGET = "forget"
+    LATER = "later"
+    """Looked at again when the shortest boost is over."""
+    BACK_OFF = "back_off"
+    UNKNOWN_VPA = "unknown_vpa"
+    """No VPA controls the pod: tried again a few times, then forgotten."""
+    ATTEMPT = "attempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done about one pod now.
+
+    Args:
+        wait: With LATER, how long.
+        expired: With ATTEMPT, the containers whose boost is over.
+    """
+
+    verdict: Verdict
+    wait: timedelta = timedelta(0)
+    expired: tuple[str, ...] = ()
+
+
+def is_worth_a_look(pod: Pod, settings: Settings) -> bool:
+    """Say whether an event of a pod puts it into the queue (upstream-1.8.1 UQ-1)."""
+    ready = pod.condition(READY)
+    return (
+        ready is not None
+        and ready.status is ConditionStatus.TRUE
+        and bool(boosted_containers(pod.annotations))
+        and pod.namespace not in settings.ignored_namespaces
+    )
+
+
+def next_step(pod: Pod | None, vpa: Vpa | None, now: datetime) -> Step:
+    """Say what is done about a pod of the queue; the first row that fits counts (upstream-1.8.1 UQ-4).
+
+    Args:
+        pod: As cached; None where it is gone.
+        vpa: The VPA that controls it, in whatever mode; None where none does or that cannot be told.
+    """
+    boosted = boosted_containers(pod.annotations) if pod is not None else ()
+    if pod is None or not boosted:
+        return Step(Verdict.FORGET)
+    if vpa is None:
+        return Step(Verdict.UNKNOWN_VPA)
+    expired = tuple(name for name in boosted if is_over(pod, vpa, name, now))
+    if expired:
+        return Step(Verdict.ATTEMPT, expired=expired)
+    left = [wait for name in boosted if (wait := remaining(pod, vpa, name, now)) is not None and wait > timedelta(0)]
+    return Step(Verdict.LATER, wait=min(left)) if left else Step(Verdict.BACK_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an attempt looks at besides the pod.
+
+    Args:
+        vpa: The controlling VPA with the selector of its target.
+        pods: All cached pods of the namespace.
+        workloads: Cached controllers by kind, namespace and name.
+        limits: Merged LimitRanges of the namespace.
+        settings: Flags, gates and behaviour.
+    """
+
+    vpa: SelectingVpa
+    pods: Iterable[Pod]
+    workloads: dict[ObjectRef, Workload]
+    limits: NamespaceLimits
+    settings: Settings
+
+
+def unboost(pod: Pod, expired: tuple[str, ...], around: Surroundings) -> Decision:
+    """Decide on taking boosts back in place; anything but a RESIZE is tried again later (upstream-1.8.1 UQ-6).
+
+    The group is reckoned afresh from all pods that the VPA's selector matches, so attempts do not limit each other.
+
+    Raises:
+        InvalidObjectError: The pod does not fit its LimitRanges, or its annotation cannot be read.
+    """
+    vpa = around.vpa.vpa
+    members = [
+        Member(other, ObjectRef(key.kind, key.namespace, key.name))
+        for other in around.pods
+        if not other.is_terminating
+        and around.vpa.selector.matches(other.labels)
+        and (key := pod_controller(other)) is not None
+    ]
+    scope = VpaScope(vpa.ref, vpa.update_mode, len(members))
+    member = next((m for m in members if m.pod.ref == pod.ref), None)
+    obstacle = Reason.REPLICAS_UNKNOWN if member is None else _obstacle(member, members, around)
+    if obstacle is not None:
+        return Decision(pod.ref, Action.WAIT, obstacle, scope)
+    resize = resize_patch(pod, _targets(pod, vpa, expired, around.limits))
+    if not resize:
+        return Decision(pod.ref, Action.FAIL, Reason.BOOST_OVER, scope)
+    guarded = around.settings.behaviour.uid_preconditions
+    patches = in_place_patches(pod, resize, is_guarded=guarded, expired_boosts=expired)
+    return Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded, patches=patches)
+
+
+def _obstacle(member: Member, members: list[Member], around: Surroundings) -> Reason | None:
+    """Return why a pod cannot be resized now, None where it can (updater U-3)."""
+    if member.pod.phase is PodPhase.PENDING:
+        return Reason.POD_PENDING
+    groups = form_groups(members, around.vpa.vpa, around.workloads, around.settings)
+    group: Group | Reason = groups.of(member.group)
+    if isinstance(group, Reason):
+        return group
+    if resize_status(member.pod) is not None:
+        return Reason.RESIZE_PENDING
+    return None if group.is_disruptable else group.shortage
+
+
+def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> tuple[ContainerTarget, ...]:
+    """Return what each container gets (updater U-5).
+
+    In mode Off only containers whose boost is over change, back to what they had. In every other mode a container that
+    was never boosted gets its recommendation as well.
+    """
+    is_off = vpa.update_mode is UpdateMode.OFF
+    processed = None if is_off or vpa.recommendation is None else process(pod, vpa, limits)
+    recommended = container_targets(pod, vpa, processed, limits)
+    boosted = frozenset(boosted_containers(pod.annotations))
+    targets: list[ContainerTarget] = []
+    for container, target in zip(pod.containers, recommended, strict=True):
+        if container.name in expired:
+            targets.append(target if target.requests or target.limits else _original(pod, container))
+        else:
+            targets.append(NOTHING if container.name in boosted else target)
+    return tuple(targets)
+
+
+def _original(pod: Pod, container: Container) -> ContainerTarget:
+    """Return a container's own resources out of its boost annotation (updater U-1).
+
+    Raises:
+        InvalidObjectError: The annotation cannot be read.
+    """
+    key = f"{BOOST_ANNOTATION_PREFIX}{container.name}"
+    try:
+        kept = json.loads(pod.annotation(key) or "")
+        return replace(NOTHING, requests=_amounts(kept["requests"]), limits=_amounts(kept["limits"]))
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidQuantityError) as error:
+        problem = f"annotation {key} cannot be read: {error}"
+        raise InvalidObjectError(pod.ref, problem, remedy="correct it, or replace the pod") from error
+
+
+def _amounts(kept: dict[str, str]) -> ResourceList:
+    """Return amounts as the annotation keeps them."""
+    return {name: Quantity.parse(text) for name, text in (kept or {}).items()}
