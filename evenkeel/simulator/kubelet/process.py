@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 
 from evenkeel.simulator.api.fields import JsonObject, child, text
@@ -24,6 +25,7 @@ from evenkeel.simulator.kubelet.script import Script, Steps
 from evenkeel.simulator.kubelet.settings import Amounts
 from evenkeel.simulator.kubelet.worker import Workers
 
+_AFTER_THE_WRITE = timedelta(microseconds=1)
 _FINISHED_PHASES = ("Succeeded", "Failed")
 _PREEMPTED = Ending(
     "Preempting", "Preempted in order to admit critical pod", "Ended by the kubelet to make room for a critical pod"
@@ -79,9 +81,10 @@ class KubeletProcess:
             self._script.call_off()
 
     def deliver(self, change: Change) -> None:
-        """Take in a change of a pod of this node, after the time that the watch takes."""
+        """Take in a change of a pod of this node, after the time that the watch takes; never within the write."""
         self.context.lifetime.later(
-            self.context.timing.watch, lambda: self._queue_job(lambda: self._take_in_change(change))
+            max(self.context.timing.watch, _AFTER_THE_WRITE),
+            lambda: self._queue_job(lambda: self._take_in_change(change)),
         )
 
     def end_pod(self, wish: Terminated) -> None:

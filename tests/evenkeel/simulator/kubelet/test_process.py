@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from evenkeel.simulator.api.fields import JsonObject, child, ensure, number, rows, text
-from evenkeel.simulator.kubelet.settings import NodeSettings
+from evenkeel.simulator.kubelet.settings import NodeSettings, Timing
 from evenkeel.simulator.workloads.demand import Behaviour
 from tests.evenkeel.simulator.kubelet.pods import container, resources
 from tests.evenkeel.simulator.kubelet.stage import NODE, SECOND, Stage
@@ -68,6 +69,16 @@ def test_a_critical_pod_that_cannot_is_rejected() -> None:
     stage.create("k", container("app", resources("9")), priority=2_000_000_000)
     stage.advance(1)
     assert text(stage.read("k"), "status", "reason") == "OutOfcpu"
+
+
+def test_even_the_quickest_watch_does_nothing_within_a_write() -> None:
+    stage = Stage(timing=Timing(watch=timedelta(0)))
+    stage.create("a")
+    process = stage.kubelet.process
+    assert process is not None
+    assert not process.context.pods
+    stage.advance(3)
+    assert stage.phase("a") == "Running"
 
 
 def test_a_pod_that_has_ended_is_left_alone() -> None:
