@@ -92,7 +92,7 @@ class Dispatcher:
     async def answer(self, http: HttpRequest) -> Response:
         """Answer one request and record it."""
         body = await http.body()
-        headers = {key.lower(): value for key, value in http.headers.items()}
+        headers = {key.lower(): ",".join(http.headers.getlist(key)) for key in http.headers}
         request = Request(http.method, http.scope["path"], dict(http.query_params), headers, body)
         exchange = _Exchange(request, http.method.lower(), partial(_disconnected, http))
         try:

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.simulator.api.access import MASTERS
 from evenkeel.simulator.api.calls import User
-from evenkeel.simulator.api.fields import JsonObject, text
+from evenkeel.simulator.api.fields import JsonObject, child, rows, text
 from evenkeel.simulator.api.server import ApiServer
 from tests.evenkeel.simulator.api.wire import PODS, STRATEGIC_PATCH, Wire, cluster, pod
 
@@ -16,6 +16,12 @@ pytestmark = pytest.mark.anyio
 API_VERSION = "rbac.authorization.k8s.io/v1"
 ACCOUNT = "system:serviceaccount:kube-system:vpa"
 USERS = {"admin": User("root", (MASTERS,)), "plain": User("joe", ("devs",)), "vpa": User(ACCOUNT)}
+READER = "system:serviceaccount:kube-system:reader"
+SERVICE_ACCOUNT: JsonObject = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "vpa", "namespace": "kube-system"},
+}
 JOE: JsonObject = {"kind": "User", "name": "joe"}
 
 
@@ -169,3 +175,77 @@ async def test_tokens_of_service_accounts_work_until_they_end() -> None:
         assert wire.server.requests.calls("list")[-1].user == ACCOUNT
         wire.clock.advance(timedelta(seconds=600))
         assert (await wire.call("GET", PODS, headers=headers)).code == 401
+
+
+async def test_a_token_that_has_ended_is_good_for_nothing_even_where_nobody_is_asked() -> None:
+    server = ApiServer()
+    server.store.create(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "vpa", "namespace": "kube-system"}}
+    )
+    async with cluster(server) as wire:
+        headers = {"Authorization": f"Bearer {await token_of(wire, 600)}"}
+        assert (await wire.call("GET", PODS, headers=headers)).code == 200
+        assert server.requests.calls()[-1].user == ACCOUNT
+        wire.clock.advance(timedelta(minutes=10))
+        assert (await wire.call("GET", PODS, headers=headers)).code == 401
+        assert (await wire.call("GET", PODS, headers={"Authorization": "Bearer other"})).code == 200
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(599, 422), (600, 201), (2**32, 201), (2**32 + 1, 422)])
+async def test_how_long_tokens_can_last(seconds: int, code: int) -> None:
+    server = ApiServer()
+    server.store.create(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "vpa", "namespace": "kube-system"}}
+    )
+    async with cluster(server) as wire:
+        path = "/api/v1/namespaces/kube-system/serviceaccounts/vpa/token"
+        answer = await wire.post(path, {"spec": {"expirationSeconds": seconds}})
+        assert answer.code == code
+        if code == 201:
+            assert child(answer.body, "spec") == {
+                "audiences": ["https://kubernetes.default.svc"],
+                "expirationSeconds": seconds,
+                "boundObjectRef": None,
+            }
+        else:
+            assert answer.causes == [("FieldValueInvalid", "spec.expirationSeconds")]
+
+
+@pytest.mark.parametrize(
+    ("token", "headers", "code", "user"),
+    [
+        ("admin", {"Impersonate-User": "joe"}, 403, "joe"),
+        ("admin", {"Impersonate-User": "jane", "Impersonate-Group": "readers"}, 200, "jane"),
+        ("admin", {"Impersonate-User": "jane", "Impersonate-Group": "devs,readers"}, 200, "jane"),
+        ("admin", {"Impersonate-User": ACCOUNT}, 403, ACCOUNT),
+        (
+            "admin",
+            {"Impersonate-User": "system:serviceaccount:kube-system:reader"},
+            200,
+            "system:serviceaccount:kube-system:reader",
+        ),
+        ("admin", {"Impersonate-User": "jane", "Impersonate-Group": MASTERS}, 200, "jane"),
+        ("plain", {"Impersonate-User": "root"}, 403, ""),
+        ("plain", {"Impersonate-User": ACCOUNT}, 403, ""),
+    ],
+)
+async def test_acting_as_somebody_else(token: str, headers: dict[str, str], code: int, user: str) -> None:
+    server = guarded()
+    rule: JsonObject = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+    grant(server, rule, {"kind": "Group", "name": "readers"})
+    reader = {"kind": "ServiceAccount", "name": "reader", "namespace": "kube-system"}
+    binding = server.store.read(API_VERSION, "ClusterRoleBinding", "granted")
+    server.store.update({**binding, "subjects": [*rows(binding, "subjects"), reader]})
+    async with cluster(server, token=token) as wire:
+        assert (await wire.call("GET", PODS, headers=headers)).code == code
+        assert server.requests.calls()[-1].user == user
+
+
+async def test_the_right_to_act_as_somebody_can_be_granted() -> None:
+    server = guarded()
+    rule: JsonObject = {"apiGroups": [""], "resources": ["users"], "resourceNames": ["root"], "verbs": ["impersonate"]}
+    grant(server, rule, JOE)
+    async with cluster(server, token="plain") as wire:
+        headers = {"Impersonate-User": "root", "Impersonate-Group": MASTERS}
+        assert (await wire.call("GET", PODS, headers=headers)).code == 200
+        assert (await wire.call("GET", PODS, headers={"Impersonate-User": "other"})).code == 403
