@@ -92,7 +92,9 @@ class _Scaling:
         resource: str,
         by: tuple[Quantity, Quantity, Rounding],
     ) -> ContainerRecommendation:
-        """Return an entry with one amount scaled by total over sum."""
+        """Return an entry with one amount scaled by total over sum; one of no container of the pod stays as it is."""
+        if self.pod.container(entry.container_name) is None:
+            return entry
         resources = _vector(entry, vector)
         if resources is None:
             raise self._unusable(entry.container_name, resource, f"no {vector.replace('_', ' ')} to scale")

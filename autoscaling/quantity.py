@@ -75,25 +75,20 @@ class Quantity:
                 f"quantity {text!r}: not a number with an optional unit; write for example 250m, 1.5, 128Mi or 1e3",
             )
         whole, fraction = match["whole"], match["fraction"] or ""
-        digits = whole + fraction
+        digits = (whole.lstrip("0") or "0") + fraction
         negative = match["sign"] == "-"
         if match["binary"]:
             power = _BINARY_SUFFIXES.index(match["binary"])
-            nano, form = _binary_amount(int(digits or "0"), len(fraction), power, negative=negative)
-            # Kubernetes keeps what was typed for whole numbers that no larger unit would take.
-            plain = not fraction and match["sign"] != "+" and len(whole) + power * 3 <= 14
-            return cls(nano, form, text if plain and int(digits or "0") % 1024 else "")
+            nano, form = _binary_amount(int(digits), len(fraction), power, negative=negative)
+            # Kubernetes keeps what was typed for whole numbers that by their last three bits fit no larger unit.
+            plain = not fraction and len(digits) + power * 3 <= 14
+            return cls(nano, form, text if plain and int(digits) % 8 else "")
         exponent = _decimal_exponent(text, match["decimal"], match["exponent"]) - len(fraction)
         form = Format.DECIMAL_SI if match["exponent"] is None else Format.DECIMAL_EXPONENT
-        nano = _scaled_up(int(digits or "0"), exponent + 9)
+        nano = _scaled_up(int(digits), exponent + 9)
         # Likewise where the digits stand for whole thousands or thousandths and no larger unit would take them.
-        kept = (
-            (not fraction or whole.strip("0"))
-            and exponent % 3 == 0
-            and exponent >= -9
-            and len(digits) <= 18
-            and int(digits or "0") % 1000
-        )
+        fits = exponent % 3 == 0 and exponent >= -9 and len(digits) <= 18
+        kept = fits and not digits.startswith("0") and not digits.endswith("000")
         return cls(-nano if negative else nano, form, text if kept else "")
 
     def value(self) -> int:

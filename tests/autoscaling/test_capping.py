@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoscaling.capping import Bounds, policy_bounds, process
-from autoscaling.limitrange import NO_LIMITS
+from autoscaling.limitrange import NO_LIMITS, LimitRangeItem, LimitType, NamespaceLimits
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList, amount
-from autoscaling.vpa import ContainerPolicy
+from autoscaling.vpa import ContainerPolicy, ContainerRecommendation
 from tests.builders import amounts, container, pod, printed, recommended, vpa
 
 lists: st.SearchStrategy[ResourceList] = st.dictionaries(
@@ -60,3 +60,11 @@ def test_recommendations_for_containers_the_pod_does_not_have_are_dropped() -> N
     processed = process(pod(container("c", "1")), vpa(recommended("c", "2"), recommended("gone", "3")), NO_LIMITS)
     assert processed is not None
     assert [c.container_name for c in processed.recommendation.containers] == ["c"], "updater:P-2"
+
+
+def test_a_pod_limit_scales_nothing_of_containers_the_pod_does_not_have() -> None:
+    limits = NamespaceLimits(pod=LimitRangeItem(LimitType.POD, maximum=amounts("2/-")))
+    of_another_pod = ContainerRecommendation("gone", target=amounts("3/-"))
+    processed = process(pod(container("c", "1", "1")), vpa(recommended("c", "4"), of_another_pod), limits)
+    assert processed is not None
+    assert printed(processed.recommendation.containers[0].target) == {"cpu": "2"}, "limits:6"
