@@ -24,6 +24,8 @@ RESYNC_PERIOD = timedelta(minutes=10)
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 1000.0
 _TRIES_WITHOUT_VPA = 5
+_SETTLING_SECONDS = 1.0
+"""Time after a resize in which a watch may not show yet that the boost is gone; a look would resize a second time."""
 _NO_DEADLINE = timedelta(days=365)
 
 log = structlog.get_logger()
@@ -43,14 +45,21 @@ class BoostQueue:
     clock: Callable[[], float]
     due: dict[Key, float] = field(default_factory=dict)
     failures: dict[Key, int] = field(default_factory=dict)
+    held: dict[Key, float] = field(default_factory=dict)
     active: set[Key] = field(default_factory=set)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, key: Key, seconds: float = 0.0) -> None:
         """Have a pod looked at after so many seconds, or earlier where it was to be looked at earlier anyway."""
-        at = self.clock() + seconds
+        at = max(self.clock() + seconds, self.held.get(key, 0.0))
         self.due[key] = min(at, self.due.get(key, at))
         self._changed.set()
+
+    def hold(self, key: Key, seconds: float) -> None:
+        """Have a pod not looked at for so many seconds, whatever happens to it meanwhile."""
+        self.held[key] = self.clock() + seconds
+        if key in self.due:
+            self.due[key] = max(self.due[key], self.held[key])
 
     def back_off(self, key: Key) -> None:
         """Have a pod looked at again after a pause that doubles with every failure."""
@@ -70,6 +79,7 @@ class BoostQueue:
             if waiting and waiting[0][0] <= self.clock():
                 key = waiting[0][1]
                 del self.due[key]
+                self.held.pop(key, None)
                 self.active.add(key)
                 return key
             with suppress(TimeoutError):
@@ -158,5 +168,6 @@ class Unboosting:
         outcome = await self.actuator(self.driver.now() + _NO_DEADLINE).carry_out(decision)
         if outcome is Outcome.DONE:
             self.queue.forget(key)
+            self.queue.hold(key, _SETTLING_SECONDS)
         else:
             self.queue.back_off(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -22,7 +22,8 @@ from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
 from updater.shell.metrics import UpdaterMetrics
-from updater.shell.unboosting import BoostQueue, Unboosting
+from updater.shell.unboosting import BoostQueue, Unboosting, notice
+from updater.unboost import is_worth_a_look
 
 pytestmark = pytest.mark.anyio
 KEY = ("default", "web-0")
@@ -87,10 +88,15 @@ async def work_until_idle(workers: Unboosting) -> None:
     """Let one worker run until nothing is due."""
     task = asyncio.create_task(workers.work())
     clock = workers.queue.clock
-    async with asyncio.timeout(10):
-        while workers.queue.active or any(at <= clock() for at in workers.queue.due.values()):  # noqa: ASYNC110
-            await asyncio.sleep(0)
+    await until(lambda: not workers.queue.active and all(at > clock() for at in workers.queue.due.values()))
     task.cancel()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others run until something holds."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)
 
 
 async def test_a_boost_that_is_over_is_taken_back_in_place(server: ApiServer) -> None:
@@ -104,6 +110,26 @@ async def test_a_boost_that_is_over_is_taken_back_in_place(server: ApiServer) ->
     assert spec["containers"][0]["resources"]["requests"]["cpu"] == "150m", "updater:W-19"
     assert metadata["annotations"] == {"vpaInPlaceUpdated": "true"}, "updater:X-5"
     assert KEY not in workers.queue.due
+
+
+async def test_an_event_that_still_shows_the_boost_causes_no_second_resize(server: ApiServer) -> None:
+    async with unboosting(server, 11) as (workers, _):
+        boosted = workers.caches.pods.find(KEY)
+        assert boosted is not None
+        await workers.resync()
+        task = asyncio.create_task(workers.work())
+        await until(lambda: bool(server.requests.calls(path="/resize$")))
+        notice(workers.queue, workers.settings, boosted)
+        await until(lambda: not workers.queue.active)
+        notice(workers.queue, workers.settings, boosted)
+        assert workers.queue.due == {KEY: 1.0}
+        clock = workers.queue.clock
+        assert isinstance(clock, Seconds)
+        await until(lambda: not is_worth_a_look(workers.caches.pods.find(KEY) or boosted, workers.settings))
+        clock.now = 1.0
+        task.cancel()
+        await work_until_idle(workers)
+    assert len(server.requests.calls(path="/resize$")) == 1
 
 
 async def test_a_boost_with_time_left_is_looked_at_when_it_is_over(server: ApiServer) -> None:
