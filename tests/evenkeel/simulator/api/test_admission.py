@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -16,113 +13,26 @@ from aiohttp import web
 from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, labels_of, text, value_at
 from evenkeel.simulator.clock import ManualClock
-from tests.evenkeel.simulator.api.wire import PODS, STRATEGIC_PATCH, Wire, cluster, config_map, definition, pod, widget
+from tests.evenkeel.simulator.api.hooks import (
+    GROUP,
+    RULE,
+    Raw,
+    Reply,
+    deny,
+    hook,
+    labelling,
+    register,
+    webhook,
+)
+from tests.evenkeel.simulator.api.wire import PODS, STRATEGIC_PATCH, cluster, config_map, definition, pod, widget
 
 pytestmark = pytest.mark.anyio
 MAPS = "/api/v1/namespaces/default/configmaps"
-GROUP = "/apis/admissionregistration.k8s.io/v1"
-RULE: JsonObject = {
-    "apiGroups": [""],
-    "apiVersions": ["v1"],
-    "resources": ["pods", "configmaps"],
-    "operations": ["CREATE", "UPDATE"],
-}
-
-Reply = Callable[[JsonObject], JsonObject]
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def allow(_: JsonObject) -> JsonObject:
-    return {"allowed": True}
-
-
-def deny(_: JsonObject) -> JsonObject:
-    return {"allowed": False, "status": {"code": 418, "message": "not today", "reason": "Teapot"}}
-
-
-def labelling(key: str, value: str) -> Reply:
-    """Answer with a patch that adds a label."""
-
-    def reply(request: JsonObject) -> JsonObject:
-        labels = {**labels_of(child(request, "object")), key: value}
-        patch = [{"op": "add", "path": "/metadata/labels", "value": labels}]
-        return {
-            "allowed": True,
-            "patchType": "JSONPatch",
-            "patch": base64.b64encode(json.dumps(patch).encode()).decode(),
-        }
-
-    return reply
-
-
-@dataclass(slots=True)
-class Hook:
-    """A webhook server that remembers what it was asked."""
-
-    url: str
-    port: int
-    ca_bundle: str
-    asked: list[JsonObject] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-
-    @property
-    def operations(self) -> list[str]:
-        return [text(request, "operation") for request in self.asked]
-
-
-Raw = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@asynccontextmanager
-async def hook(reply: Reply = allow, *, raw: Raw | None = None) -> AsyncIterator[Hook]:
-    """Serve a webhook that replies to every question."""
-    authority = Authority()
-    made = Hook("", 0, base64.b64encode(authority.certificate_pem).decode())
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        review = as_object(await request.json())
-        made.asked.append(child(review, "request"))
-        made.paths.append(request.path_qs)
-        if raw is not None:
-            return await raw(request)
-        response = {"uid": value_at(review, "request", "uid"), **reply(child(review, "request"))}
-        return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
-
-    application = web.Application()
-    application.router.add_post("/{path:.*}", answer)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    context = authority.issue("127.0.0.1", "hook.default.svc").server_context()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    made.port = runner.addresses[0][1]
-    made.url = f"https://127.0.0.1:{made.port}"
-    try:
-        yield made
-    finally:
-        await runner.cleanup()
-
-
-def webhook(server: Hook, **changes: object) -> JsonObject:
-    """The entry of a webhook configuration for a server."""
-    entry: JsonObject = {
-        "name": "hook.example.dev",
-        "clientConfig": {"url": f"{server.url}/ask", "caBundle": server.ca_bundle},
-        "rules": [RULE],
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
-    return entry | changes
-
-
-async def register(wire: Wire, *webhooks: JsonObject, kind: str = "Mutating", name: str = "hooks") -> None:
-    body = {"metadata": {"name": name}, "webhooks": list(webhooks)}
-    answer = await wire.post(f"{GROUP}/{kind.lower()}webhookconfigurations", body)
-    assert answer.code == 201, answer.body
 
 
 async def test_a_webhook_is_asked_with_all_that_it_needs() -> None:
@@ -161,6 +71,69 @@ async def test_mutations_add_up_in_order_and_are_defaulted() -> None:
         resources = value_at(created.body, "spec", "containers")
         assert resources[0]["resources"] == {"limits": limits, "requests": limits}  # type: ignore[index]
         assert value_at(created.body, "status", "qosClass") == "Guaranteed"
+
+
+def counting(key: str) -> Reply:
+    """Answer with a label that counts how often this webhook was asked about an object."""
+
+    def reply(request: JsonObject) -> JsonObject:
+        before = labels_of(child(request, "object")).get(key, "0")
+        return labelling(key, str(int(before) + 1))(request)
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "labels"),
+    [
+        ("Never", "Never", {"one": "1", "two": "1"}),
+        ("IfNeeded", "Never", {"one": "2", "two": "1"}),
+        ("Never", "IfNeeded", {"one": "1", "two": "1"}),
+        ("IfNeeded", "IfNeeded", {"one": "2", "two": "2"}),
+    ],
+)
+async def test_webhooks_are_asked_again_when_others_changed_the_object_after_them(
+    first: str, second: str, labels: dict[str, str]
+) -> None:
+    async with cluster() as wire, hook(counting("one")) as one, hook(counting("two")) as two:
+        await register(
+            wire,
+            webhook(one, name="one.example.dev", reinvocationPolicy=first),
+            webhook(two, name="two.example.dev", reinvocationPolicy=second),
+        )
+        created = await wire.post(PODS, pod())
+        assert labels_of(created.body) == {"app": "a", **labels}
+        assert [len(one.asked), len(two.asked)] == [int(labels["one"]), int(labels["two"])]
+
+
+async def test_a_webhook_that_leaves_the_object_alone_asks_for_nobody_again() -> None:
+    async with cluster() as wire, hook(labelling("x", "y")) as one, hook() as two:
+        await register(
+            wire,
+            webhook(one, name="one.example.dev", reinvocationPolicy="IfNeeded"),
+            webhook(two, name="two.example.dev", reinvocationPolicy="IfNeeded"),
+        )
+        await wire.post(PODS, pod())
+        assert [len(one.asked), len(two.asked)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "policy", "code", "asked"),
+    [
+        (["object.metadata.name == 'a'", "request.operation == 'CREATE'"], "Fail", 201, 1),
+        (["object.metadata.name == 'b'"], "Fail", 201, 0),
+        (["request.userInfo.username == 'nobody'", "object.absent == 1"], "Fail", 201, 0),
+        (["object.absent == 1"], "Fail", 403, 0),
+        (["object.absent == 1"], "Ignore", 201, 0),
+        (["oldObject == null && !has(request.subResource)"], "Fail", 201, 1),
+    ],
+)
+async def test_match_conditions(conditions: list[str], policy: str, code: int, asked: int) -> None:
+    async with cluster() as wire, hook() as server:
+        listed = [{"name": f"c{index}", "expression": text} for index, text in enumerate(conditions)]
+        await register(wire, webhook(server, matchConditions=listed, failurePolicy=policy))
+        assert (await wire.post(PODS, pod())).code == code
+        assert len(server.asked) == asked
 
 
 async def test_validating_webhooks_see_the_mutated_object_and_may_refuse_it() -> None:
@@ -384,6 +357,13 @@ async def test_a_patch_that_does_not_apply_is_an_error_under_either_policy(patch
         ({"admissionReviewVersions": ["v1beta1"]}, "admissionReviewVersions"),
         ({"timeoutSeconds": 31}, "timeoutSeconds"),
         ({"timeoutSeconds": 0}, "timeoutSeconds"),
+        ({"failurePolicy": "Hope"}, "failurePolicy"),
+        ({"matchPolicy": "Roughly"}, "matchPolicy"),
+        ({"reinvocationPolicy": "Always"}, "reinvocationPolicy"),
+        ({"matchConditions": [{"name": "c", "expression": "object.("}]}, "matchConditions[0].expression"),
+        ({"matchConditions": [{"name": "c", "expression": "1"}]}, "matchConditions[0].expression"),
+        ({"matchConditions": [{"name": "c", "expression": ""}]}, "matchConditions[0].expression"),
+        ({"matchConditions": [{"expression": "true"}]}, "matchConditions[0].name"),
     ],
 )
 async def test_refused_configurations(change: JsonObject, field: str) -> None:
