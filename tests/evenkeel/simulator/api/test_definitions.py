@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from evenkeel.simulator.api.fields import JsonObject, child, rows, text, value_at
+import pytest
+import yaml
+
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, rows, text, value_at
+from evenkeel.simulator.api.server import ApiServer
 from tests.evenkeel.simulator.api.wire import Wire, cluster, definition, widget
 
 pytestmark = pytest.mark.anyio
@@ -171,3 +175,119 @@ async def test_refused_definitions(what: str, change: JsonObject, causes: list[t
             child(made, "spec").update(change)
         answer = await wire.post(DEFINITIONS, made)
         assert (answer.code, answer.causes) == (422, causes), what
+
+
+def changed(path: str, value: object) -> JsonObject:
+    """Return the definition with one part of its only version set."""
+    body = definition(copy_of(SCHEMA))
+    part: JsonObject = rows(body, "spec", "versions")[0]
+    *way, last = path.split("/")
+    for name in way:
+        part = as_object(part[name])
+    part[last] = value
+    return body
+
+
+ROOT = "spec.validation.openAPIV3Schema"
+PROPERTIES = "schema/openAPIV3Schema/properties/spec/properties"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "causes"),
+    [
+        (
+            "schema/openAPIV3Schema/x-kubernetes-validations",
+            [{"rule": "self.spec.size =="}],
+            [("FieldValueInvalid", f"{ROOT}.x-kubernetes-validations[0].rule")],
+        ),
+        (
+            f"{PROPERTIES}/size/x-kubernetes-validations",
+            [{"rule": "self > 0"}, {"rule": "self + 1"}],
+            [("FieldValueInvalid", f"{ROOT}.properties[spec].properties[size].x-kubernetes-validations[1].rule")],
+        ),
+        (
+            f"{PROPERTIES}/parts",
+            {
+                "type": "array",
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+                "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+            },
+            [("FieldValueRequired", f"{ROOT}.properties[spec].properties[parts].items.properties[name].default")],
+        ),
+        (
+            f"{PROPERTIES}/untyped",
+            {"description": "no type"},
+            [("FieldValueRequired", f"{ROOT}.properties[spec].properties[untyped].type")],
+        ),
+        (
+            "additionalPrinterColumns",
+            [{"name": "A", "type": "string", "jsonPath": ".a["}],
+            [("FieldValueInvalid", "spec.versions[0].additionalPrinterColumns[0].jsonPath")],
+        ),
+    ],
+)
+async def test_definitions_with_faulty_schemas(path: str, value: object, causes: list[tuple[str, str]]) -> None:
+    async with cluster() as wire:
+        answer = await wire.post(DEFINITIONS, changed(path, value))
+        assert (answer.code, answer.causes) == (422, causes), answer.body
+
+
+async def test_rules_hold_for_objects() -> None:
+    rule = {"rule": "self.size % 2 == 0", "message": "size must be even"}
+    async with cluster() as wire:
+        await wire.post(DEFINITIONS, changed("schema/openAPIV3Schema/properties/spec/x-kubernetes-validations", [rule]))
+        assert (await wire.post(WIDGETS, widget(spec={"size": 2}))).code == 201
+        answer = await wire.patch(f"{WIDGETS}/w", {"spec": {"size": 3}})
+        assert (answer.code, answer.causes) == (422, [("FieldValueInvalid", "spec")])
+        assert "size must be even" in text(answer.body, "message")
+        wire.server.store.merge(widget(spec={"size": 5}))
+        assert (await wire.patch(f"{WIDGETS}/w", {"metadata": {"labels": {"x": "y"}}})).code == 200
+        assert (await wire.patch(f"{WIDGETS}/w", {"spec": {"color": "blue"}})).code == 422
+
+
+OWN = Path(__file__).parents[4] / "manifests" / "crd" / "verticalpodautoscalers.yaml"
+AUTOSCALERS = "/apis/autoscaling.evenkeel.dev/v1/namespaces/default/verticalpodautoscalers"
+POLICIES = "spec.resourcePolicy.containerPolicies"
+FACTOR: JsonObject = {"type": "Factor", "factor": 2}
+QUANTITY: JsonObject = {"type": "Quantity", "quantity": "1"}
+
+
+def autoscaler(policy: JsonObject | None = None, **spec: object) -> JsonObject:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    policies = {"resourcePolicy": {"containerPolicies": [{"containerName": "*", **policy}]}} if policy else {}
+    body = {"apiVersion": "autoscaling.evenkeel.dev/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web"}}
+    return {**body, "spec": {"targetRef": target, **policies, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("body", "causes"),
+    [
+        (autoscaler(), []),
+        (autoscaler(startupBoost={"cpu": FACTOR}), []),
+        (autoscaler(startupBoost={"cpu": QUANTITY}), []),
+        (autoscaler(startupBoost={"cpu": {"type": "Factor"}}), [("FieldValueInvalid", "spec.startupBoost.cpu")]),
+        (autoscaler(startupBoost={"cpu": {**FACTOR, "quantity": 1}}), [("FieldValueInvalid", "spec.startupBoost.cpu")]),
+        (autoscaler(startupBoost={"cpu": {"type": "Quantity"}}), [("FieldValueInvalid", "spec.startupBoost.cpu")]),
+        (
+            autoscaler({"startupBoost": {"cpu": {**QUANTITY, "factor": 2}}}),
+            [("FieldValueInvalid", f"{POLICIES}[0].startupBoost.cpu")],
+        ),
+        (autoscaler({"minAllowed": {"cpu": "500m"}, "maxAllowed": {"cpu": 1, "memory": "1Gi"}}), []),
+        (autoscaler({"minAllowed": {"cpu": "1"}, "maxAllowed": {"cpu": "1000m"}}), []),
+        (
+            autoscaler({"minAllowed": {"memory": "1Gi"}, "maxAllowed": {"memory": "1G"}}),
+            [("FieldValueInvalid", f"{POLICIES}[0]")],
+        ),
+        (
+            autoscaler({"minAllowed": {"cpu": 2}, "maxAllowed": {"cpu": "1500m"}}),
+            [("FieldValueInvalid", f"{POLICIES}[0]")],
+        ),
+    ],
+)
+async def test_the_rules_of_our_own_kind(body: JsonObject, causes: list[tuple[str, str]]) -> None:
+    server = ApiServer()
+    server.store.create(as_object(yaml.safe_load(OWN.read_text())))
+    async with cluster(server) as wire:
+        answer = await wire.post(AUTOSCALERS, body)
+        assert (answer.code, answer.causes) == (422 if causes else 201, causes), answer.body

@@ -145,3 +145,47 @@ def test_validation(spec: JsonObject, causes: list[tuple[str, str]]) -> None:
 def test_every_missing_field_is_named() -> None:
     schema = StructuralSchema({"type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}}})
     assert [cause.field for cause in schema.validate({})] == ["a", "b"]
+
+
+MANY = "FieldValueTooMany"
+LONG: JsonObject = {"type": "array", "maxItems": 2, "items": {"type": "integer"}}
+RULED = StructuralSchema(
+    {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {"n": {"type": "integer", "maximum": 9}, "m": {"type": "integer"}, "l": LONG},
+                "x-kubernetes-validations": [{"rule": "!has(self.m) || self.m > 0", "message": "m must be positive"}],
+            },
+        },
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "causes"),
+    [
+        ({"m": 1}, None, []),
+        ({"m": 0}, None, [(VALUE, "spec")]),
+        ({"n": 10, "m": 0}, None, [(VALUE, "spec.n"), (VALUE, "<nil>")]),
+        ({"n": 10}, {"n": 10}, []),
+        ({"n": 11}, {"n": 10}, [(VALUE, "spec.n"), (VALUE, "<nil>")]),
+        ({"n": 10, "m": 1}, {"n": 10, "m": 0}, []),
+        ({"n": 10, "m": 0}, {"n": 10, "m": 0}, []),
+        ({"n": 1, "m": 0}, {"n": 10, "m": 0}, [(VALUE, "spec")]),
+        ({"l": [1, 2, 3]}, None, [(MANY, "spec.l"), (VALUE, "<nil>")]),
+        ({"l": [1, 2, 3]}, {"l": [1, 2, 3]}, []),
+        (
+            {"l": [1, 2, "x"]},
+            {"l": [1, 2, 3]},
+            [(MANY, "spec.l"), (TYPE, "spec.l[2]"), (VALUE, "<nil>")],
+        ),
+    ],
+)
+def test_rules_come_last_and_what_was_wrong_before_may_stay(
+    new: JsonObject, old: JsonObject | None, causes: list[tuple[str, str]]
+) -> None:
+    before: JsonObject | None = {"metadata": {}, "spec": old} if old is not None else None
+    found = RULED.validate({"metadata": {}, "spec": new}, before)
+    assert [(cause.type.value, cause.field) for cause in found] == causes
