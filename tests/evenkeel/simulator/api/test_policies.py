@@ -8,7 +8,7 @@ import json
 import pytest
 
 from evenkeel.simulator.api.fields import JsonObject, child, rows, text, value_at
-from tests.evenkeel.simulator.api.test_admission import Reply, allow, deny, hook, register, webhook
+from tests.evenkeel.simulator.api.hooks import Reply, allow, deny, hook, register, webhook
 from tests.evenkeel.simulator.api.test_limits_admission import item, limit_range
 from tests.evenkeel.simulator.api.test_quota_admission import seed_quota, used
 from tests.evenkeel.simulator.api.wire import PODS, STRATEGIC_PATCH, Wire, cluster, container, pod

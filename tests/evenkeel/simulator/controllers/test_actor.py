@@ -7,7 +7,7 @@ import pytest
 from evenkeel.simulator.api.fields import value_at
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.controllers.actor import Actor
-from tests.evenkeel.simulator.api.test_admission import deny, hook, register, webhook
+from tests.evenkeel.simulator.api.hooks import deny, hook, register, webhook
 from tests.evenkeel.simulator.api.wire import cluster, pod
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from evenkeel.simulator.api.fields import JsonObject, child, ensure, labels_of, 
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import EPOCH, WallClock
 from evenkeel.simulator.controllers.plane import CONTROLLERS, ControlPlane
-from tests.evenkeel.simulator.api.test_admission import Hook, Reply, hook, register, webhook
+from tests.evenkeel.simulator.api.hooks import Hook, Reply, hook, register, webhook
 from tests.evenkeel.simulator.api.wire import cluster
 from tests.evenkeel.simulator.controllers.ground import MINUTE, SECOND, Ground, budget, template, workload
 
