@@ -69,14 +69,19 @@ class Installation:
         return tuple(sorted(self._launching.manifests.programs))
 
     @property
+    def programs(self) -> tuple[RunningProgram, ...]:
+        """The programs that were started, in the order of their names."""
+        return tuple(self._running[name] for name in sorted(self._running))
+
+    @property
     def users(self) -> tuple[str, ...]:
         """As whom the processes call the API server."""
         programs = self._launching.manifests.programs.values()
         return tuple(f"system:serviceaccount:{one.namespace}:{one.service_account}" for one in programs)
 
-    def start(self, names: Iterable[str] = ()) -> None:
-        """Start the processes, all of them unless some are named."""
-        for name in names or self.names:
+    def start(self, names: Iterable[str]) -> None:
+        """Start processes."""
+        for name in names:
             self._running[name] = RunningProgram(
                 self._invocation(name), self._launching.folder, self._launching.starter
             )
@@ -106,6 +111,14 @@ class Installation:
             namespace = self._launching.manifests.programs[ADMISSION].namespace
             await self._cluster.expose(namespace, cluster_names(ApiGroup.EVENKEEL).webhook_service, self._port)
             self._exposed = self._port
+        self.check()
+
+    def check(self) -> None:
+        """Make sure that all processes run.
+
+        Raises:
+            ProcessEndedError: One of them does not.
+        """
         for name, program in self._running.items():
             if program.status is not None:
                 raise ProcessEndedError(

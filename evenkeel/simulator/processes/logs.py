@@ -41,7 +41,7 @@ class LogLine:
 
 
 class LogTail:
-    """The part of a log file that was not read yet.
+    """The part of a log file that was not read yet, from what is added to it after this.
 
     Args:
         path: The file; it need not exist yet.
@@ -49,7 +49,7 @@ class LogTail:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read = 0
+        self._read = path.stat().st_size if path.exists() else 0
 
     def new_lines(self) -> list[LogLine]:
         """Return the whole lines that were written since the last call."""

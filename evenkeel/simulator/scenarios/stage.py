@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from evenkeel.simulator.api.fields import rows, text
 from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import SpeedClock
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
-from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepSettings
+from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
 from evenkeel.simulator.manifests import Manifests, read_manifests
 from evenkeel.simulator.processes.installation import Installation, Launching, LogListener, ProcessEndedError
@@ -30,6 +30,7 @@ NAMES, UPSTREAM_NAMES = cluster_names(ApiGroup.EVENKEEL), cluster_names(ApiGroup
 _READY_WITHIN = timedelta(minutes=2)
 _STEP = timedelta(seconds=1)
 _ROUND_START_SECONDS = 30
+_POLL_SECONDS = 0.02
 _CALM: dict[Program, tuple[str, ...]] = {
     Program.RECOMMENDER: (
         "--leader-elect-lease-duration=5m",
@@ -113,7 +114,11 @@ class Stage:
         Raises:
             EvenkeelError: One of them does not.
         """
-        await self.mover.run_until(until)
+        try:
+            await self.mover.run_until(until)
+        except LockstepError as error:
+            self.installation.check()
+            raise StageError(f"{error}; their last lines are\n{self.installation.last_words()}") from error
         await self.installation.look()
         if self.peer is not None and (problems := self.peer.problems()):
             raise ProcessEndedError("\n".join(problems))
@@ -124,9 +129,7 @@ class Stage:
         Raises:
             EvenkeelError: They do not.
         """
-        if self.lockstep is not None:
-            self.lockstep.expect(*self.installation.names)
-        self.installation.start()
+        await self._start(self.installation.names)
         if self.peer is not None:
             await self.peer.start()
         deadline = self.cluster.clock.now() + _READY_WITHIN
@@ -139,13 +142,22 @@ class Stage:
             await self.pass_time(self.cluster.clock.now() + _STEP)
 
     async def restart(self, program: Program) -> None:
-        """End one process and start it again; time stands still meanwhile where it can."""
-        if self.lockstep is not None:
-            self.lockstep.dismiss(program.value)
+        """End one process in good order and start it again; simulated time stands still meanwhile."""
         await self.installation.end(program.value)
+        await self._start((program.value,))
+
+    async def _start(self, names: Sequence[str]) -> None:
+        """Start processes, and wait until they live by the clock.
+
+        Raises:
+            ProcessEndedError: One of them ended before that.
+        """
         if self.lockstep is not None:
-            self.lockstep.expect(program.value)
-        self.installation.start((program.value,))
+            self.lockstep.expect(*names)
+        self.installation.start(names)
+        while self.lockstep is not None and not set(names) <= set(self.lockstep.participants):
+            self.installation.check()
+            await asyncio.sleep(_POLL_SECONDS)
 
     def round_moment(self) -> datetime:
         """Return the next moment that is a whole number of half minutes; real time is not waited for."""

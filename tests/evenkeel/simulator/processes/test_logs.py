@@ -37,3 +37,13 @@ def test_a_tail_gives_each_whole_line_once(tmp_path: Path) -> None:
         file.flush()
         assert [line.event for line in tail.new_lines()] == ["two", "three"]
     assert tail.last_lines(2) == "two\nthree"
+
+
+def test_a_tail_begins_at_the_end_of_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    path.write_text("of an earlier run\n")
+    tail = LogTail(path)
+    with path.open("a") as file:
+        file.write("new\n")
+    assert [line.event for line in tail.new_lines()] == ["new"]
+    assert tail.last_lines(2) == "of an earlier run\nnew"
