@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock
+.PHONY: help setup test demo soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -21,6 +21,10 @@ $(READY): requirements.lock pyproject.toml
 
 test: setup ## Run the tests; needs no network, root or Go after set-up.
 	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile tests
+
+SCENARIO ?= burn
+demo: setup ## Play a scenario on the embedded cluster: make demo SCENARIO=oom; DEMO_FLAGS="--keep" leaves it up.
+	@$(BIN)/evenkeel demo $(SCENARIO) $(DEMO_FLAGS)
 
 check: setup ## Format, lint, types, import contracts.
 	$(BIN)/ruff format --check .

@@ -59,10 +59,10 @@ def test_the_expected_end_state_is_reached(case: Case, results: dict[Case, Futur
 
 
 def test_the_scenarios_that_are_promised_are_there() -> None:
-    # Start-up boost and the conflict with an HPA follow once the processes know them.
+    # The conflict with an HPA follows once the processes know it.
     assert set(library.names()) >= {
         "burn", "deferred-then-evicted", "in-progress-then-evicted", "infeasible", "pdb-blocks", "single-replica",
-        "oom", "memory-shrink", "quota", "limitrange", "node-pressure", "rollout", "upstream-side-by-side",
+        "oom", "memory-shrink", "quota", "limitrange", "node-pressure", "rollout", "startup-boost", "upstream-side-by-side",
     }  # fmt: skip
 
 
