@@ -261,7 +261,10 @@ def apply(kind: Kind, live: JsonObject, config: JsonObject, write: Write) -> Mer
         wanted = _pruned(schema, wanted, last.fields, [fields, *(entry.fields for entry in others)])
     changes = _changes(kind, live, wanted, by)
     conflicts = _conflicts(others, changes)
-    if conflicts and not write.force and not is_client_side_heir(kind, live, by.name, [path for _, path in conflicts]):
+    if conflicts and not write.force:
+        inherited = inherited_fields(kind, live, by.name)
+        conflicts = [(entry, path) for entry, path in conflicts if path not in inherited]
+    if conflicts and not write.force:
         raise _refusal(kind.subject(text(live, "metadata", "name")), conflicts)
     time = last.time if last is not None and last.fields == fields and not changes else write.now
     remaining = _after(others, changes, by)
@@ -284,18 +287,20 @@ def _pruned(schema: JsonObject, wanted: JsonObject, last: FieldSet, current: lis
     return as_object(without(schema, wanted, FieldSet.of(gone))) if gone else wanted
 
 
-def is_client_side_heir(kind: Kind, live: JsonObject, manager: str, paths: list[Path]) -> bool:
-    """Say whether kubectl goes over to server-side apply: it may change what it applied from its own side before."""
+def inherited_fields(kind: Kind, live: JsonObject, manager: str) -> FieldSet:
+    """Return the fields that kubectl may take when it goes over to server-side apply.
+
+    They are those that it applied from its own side before, as far as they still have the value that it gave them.
+    """
     raw = text(live, "metadata", "annotations", LAST_APPLIED)
     if manager != KUBECTL or not raw:
-        return False
+        return FieldSet()
     try:
         last = as_object(decode(raw.encode()))
         held = field_set(whole_schema(kind), _owned_part(last))
     except (msgspec.DecodeError, UntypedError):
-        return False
-    changed = compare(whole_schema(kind), _owned_part(last), _owned_part(live)).modified
-    return all(path in held and path not in changed for path in paths)
+        return FieldSet()
+    return held.without(compare(whole_schema(kind), _owned_part(last), _owned_part(live)).modified)
 
 
 def settled(entries: Entries, body: JsonObject, current: JsonObject | None) -> list[JsonObject]:
