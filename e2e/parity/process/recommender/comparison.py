@@ -1,0 +1,174 @@
+"""What two recommenders left, side by side: whether it is the same, and by which rule they part first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from e2e.parity.process.differences import Difference, first_apart
+from e2e.parity.process.recommender.cluster import RecommenderCluster
+from e2e.parity.process.recommender.rounds import Key, State
+from evenkeel.simulator.api.fields import JsonObject, child, copy_of, rows, text
+
+_ROUNDING = 1e-9
+_RULES = (
+    ("spec", "6.3"),
+    ("status.version", "6.3"),
+    ("status.totalSamplesCount", "2.1 (which samples count)"),
+    ("status.firstSampleStart", "2.1 (which samples count)"),
+    ("status.lastSampleStart", "2.1 (which samples count)"),
+    ("status.cpuHistogram", "1.3 and 2.1 (the CPU histogram)"),
+    ("status.memoryHistogram", "2.2 and 2.3 (peaks and OOM kills)"),
+)
+"""Rules behind the parts of a checkpoint, in the order in which one leads to the next."""
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What two recommenders left after the same rounds.
+
+    Args:
+        cluster: Where they worked.
+        upstream: What upstream's left after each round.
+        ours: What ours left.
+        rounded: Checkpoints that were equal but for the order in which numbers were summed up.
+    """
+
+    cluster: RecommenderCluster
+    upstream: tuple[State, ...]
+    ours: tuple[State, ...]
+    rounded: int = 0
+    _seen: set[Key] = field(default_factory=set)
+
+    def objects(self) -> int:
+        """Return how many VPAs and checkpoints there were after the last round."""
+        return len(self.upstream[-1].statuses) + len(self.upstream[-1].checkpoints)
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield the first difference of each object."""
+        for number, (theirs, ours) in enumerate(zip(self.upstream, self.ours, strict=True)):
+            before = (self.upstream[number - 1], self.ours[number - 1]) if number else None
+            yield from self._checkpoints(number, theirs.checkpoints, ours.checkpoints)
+            yield from self._statuses(number, (theirs, ours), before)
+            yield from self._writes(number, theirs, ours)
+
+    def _checkpoints(
+        self, number: int, theirs: Mapping[Key, JsonObject], ours: Mapping[Key, JsonObject]
+    ) -> Iterator[Difference]:
+        for key in sorted({*theirs, *ours} - self._seen):
+            one, other = _timeless(theirs.get(key)), _timeless(ours.get(key))
+            apart = first_apart(one, other)
+            if apart is None:
+                continue
+            if one is not None and other is not None and is_rounding(one, other):
+                self.rounded += 1
+                continue
+            self._seen.add(key)
+            rule = "6.3 (which checkpoints there are)" if one is None or other is None else _rule_of(one, other)
+            yield self._difference(number, f"checkpoint {key[0]}/{key[1]}", rule, apart)
+
+    def _statuses(
+        self, number: int, now: tuple[State, State], before: tuple[State, State] | None
+    ) -> Iterator[Difference]:
+        for key in sorted(set(now[0].statuses) - self._seen):
+            theirs, ours = (
+                _with_transitions(state.statuses[key], earlier.statuses.get(key, {}) if earlier else {})
+                for state, earlier in zip(now, before or (None, None), strict=True)
+            )
+            apart = first_apart(theirs, ours)
+            if apart is not None:
+                self._seen.add(key)
+                yield self._difference(number, f"VPA {key[0]}/{key[1]}", _status_rule(theirs, ours), apart)
+
+    def _writes(self, number: int, theirs: State, ours: State) -> Iterator[Difference]:
+        for write in sorted({*theirs.writes, *ours.writes}):
+            if theirs.writes[write] != ours.writes[write] and write[1] not in self._seen:
+                self._seen.add(write[1])
+                counts = f"{theirs.writes[write]} times", f"{ours.writes[write]} times"
+                yield self._difference(
+                    number, f"{write[0]} {write[1][0]}/{write[1][1]}, {write[2]}", "5 or 6.3", ("", *counts)
+                )
+
+    def _difference(self, number: int, what: str, rule: str, apart: tuple[str, object, object]) -> Difference:
+        path, theirs, ours = apart
+        place = f", at {path}" if path else ""
+        hints = (f"flags: {' '.join(self.cluster.flags)}",)
+        case = f"seed {self.cluster.seed}, round {number + 1}, {what}"
+        return Difference(case, f"recommender {rule}{place}", str(theirs), str(ours), hints)
+
+
+def _timeless(checkpoint: JsonObject | None) -> JsonObject | None:
+    """Return a checkpoint without the time at which it was written, None for none."""
+    if checkpoint is None:
+        return None
+    copy = copy_of(checkpoint)
+    child(copy, "status").pop("lastUpdateTime", None)
+    return copy
+
+
+def is_rounding(theirs: JsonObject, ours: JsonObject) -> bool:
+    """Say whether two checkpoints differ only as floating-point sums do that were formed in another order.
+
+    Upstream goes through maps when it merges, so its own sums differ from run to run (recommender 3.5). The total may
+    then differ in its last digits, and a weight that lies in the middle between two whole numbers by one.
+    """
+    one, other = copy_of(theirs), copy_of(ours)
+    for histogram in ("cpuHistogram", "memoryHistogram"):
+        left, right = child(one, "status", histogram), child(other, "status", histogram)
+        totals = left.pop("totalWeight", 0.0), right.pop("totalWeight", 0.0)
+        if not all(isinstance(total, int | float) for total in totals):
+            return False
+        if not math.isclose(float(str(totals[0])), float(str(totals[1])), rel_tol=_ROUNDING):
+            return False
+        if not _are_near(child(left, "bucketWeights"), child(right, "bucketWeights")):
+            return False
+        left.pop("bucketWeights", None)
+        right.pop("bucketWeights", None)
+    return one == other
+
+
+def _are_near(left: JsonObject, right: JsonObject) -> bool:
+    return all(abs(int(str(left.get(key, 0))) - int(str(right.get(key, 0)))) <= 1 for key in {*left, *right})
+
+
+def _rule_of(theirs: JsonObject, ours: JsonObject) -> str:
+    """Return the first rule at which two checkpoints part."""
+    for path, rule in _RULES:
+        parts = path.split(".")
+        if first_apart(_at(theirs, parts), _at(ours, parts)) is not None:
+            return rule
+    return "6.3"
+
+
+def _at(obj: object, parts: list[str]) -> object:
+    for part in parts:
+        obj = obj.get(part) if isinstance(obj, dict) else None
+    return obj
+
+
+def _with_transitions(status: JsonObject, before: JsonObject) -> JsonObject:
+    """Return a status that says of each condition whether its time is the one it had a round before."""
+    copy = copy_of(status)
+    earlier = {text(row, "type"): text(row, "lastTransitionTime") for row in rows(before, "conditions")}
+    for row in rows(copy, "conditions"):
+        at = text(row, "lastTransitionTime")
+        row["lastTransitionTime"] = "as before" if earlier.get(text(row, "type")) == at else "new"
+        row["message"] = bool(row.get("message"))
+    return copy
+
+
+def _status_rule(theirs: JsonObject, ours: JsonObject) -> str:
+    """Return the first rule at which two statuses part whose checkpoints are equal."""
+    conditions = [{text(row, "type"): row for row in rows(side, "conditions")} for side in (theirs, ours)]
+    for kind, rule in (("ConfigUnsupported", "11 (the target)"), ("NoPodsMatched", "3.2 (the pods)")):
+        if conditions[0].get(kind) != conditions[1].get(kind):
+            return rule
+    entries = [rows(side, "recommendation", "containerRecommendations") for side in (theirs, ours)]
+    names = [[text(row, "containerName") for row in side] for side in entries]
+    if names[0] != names[1]:
+        return "4.1 (which containers)"
+    for vector, rule in (("uncappedTarget", "4.2"), ("target", "4.4"), ("lowerBound", "4.2"), ("upperBound", "4.2")):
+        if any(one.get(vector) != other.get(vector) for one, other in zip(*entries, strict=True)):
+            return f"{rule} ({vector})"
+    return "5"

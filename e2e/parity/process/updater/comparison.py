@@ -1,0 +1,177 @@
+"""Two updaters' records side by side: whether they did the same, and by which rule they part first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from e2e.parity.process.calls import Step, Told
+from e2e.parity.process.differences import Difference, first_apart
+from e2e.parity.process.updater.cluster import UpdaterCluster
+from e2e.parity.process.updater.rounds import Answered, Record
+from evenkeel.simulator.api.fields import as_object, child, text
+
+_RULES: Mapping[str, str] = {
+    "updates_off": "M-15",
+    "new_pods_only": "M-15",
+    "gate_off": "M-15",
+    "namespace_ignored": "M-8",
+    "target_unresolved": "M-8",
+    "boosted": "M-14",
+    "below_min_replicas": "R-3",
+    "replicas_unknown": "R-4",
+    "too_few_running": "R-6",
+    "budget_used_up": "R-6",
+    "pod_pending": "C-3",
+    "no_recommendation": "C-3",
+    "infeasible_remembered": "C-3",
+    "resize_pending": "C-5",
+    "resize_failed": "C-5",
+    "resize_timed_out": "C-5",
+    "outside_bounds": "P-5",
+    "worthwhile_change": "P-7",
+    "quick_oom": "P-6",
+    "no_start_time": "P-7",
+    "too_young": "P-7",
+    "change_too_small": "P-7",
+    "oom_without_change": "P-7",
+    "requirements_unmet": "P-9",
+    "nothing_to_apply": "X-4",
+    "resize_refused": "X-9",
+    "invalid_object": "P-2",
+    "round_ended": "M-21",
+}
+"""The rule behind each reason of our updater, to say where two decisions part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two records of the same cluster.
+
+    Args:
+        cluster: The cluster.
+        upstream: What upstream's updater did.
+        ours: What ours did.
+    """
+
+    cluster: UpdaterCluster
+    upstream: Record
+    ours: Record
+
+    @property
+    def calls(self) -> int:
+        """How many writes upstream's updater sent."""
+        return sum(len(one) for one in self.upstream.rounds)
+
+    def workloads(self) -> list[str]:
+        """Return all workloads that have pods or VPAs, sorted."""
+        return sorted(set(self.cluster.workloads.values()))
+
+    def differences(self) -> Iterator[Difference]:
+        """Yield the first difference of each workload, and all differences between the events."""
+        for workload in self.workloads():
+            found = self._first(workload)
+            if found is not None:
+                yield found
+        yield from self._events()
+
+    def _first(self, workload: str) -> Difference | None:
+        """Return the first difference between what was done about a workload."""
+        for number in range(len(self.upstream.rounds)):
+            theirs = self._steps(self.upstream, number, workload)
+            own = self._steps(self.ours, number, workload)
+            for (left, right), (upstream, ours) in zip(
+                zip_longest(theirs, own), zip_longest(self._alike(theirs), self._alike(own)), strict=True
+            ):
+                if upstream != ours:
+                    return self._difference(workload, number, left, right)
+        return None
+
+    def _steps(self, record: Record, number: int, workload: str) -> list[Answered]:
+        """Return what was done about a workload in a round, in order."""
+        return [(step, code) for step, code in record.rounds[number] if self._workload(step) == workload]
+
+    def _workload(self, step: Step) -> str:
+        return self.cluster.workloads.get(step.about, "")
+
+    def _alike(self, steps: list[Answered]) -> list[Answered]:
+        """Return steps in which pods that differ in nothing have one name."""
+        return [(self._renamed(step), code) for step, code in steps]
+
+    def _renamed(self, step: Step) -> Step:
+        twin = self.cluster.twins.get(step.about, step.about[1])
+        body = step.body
+        if step.what == "create pods/eviction":
+            whole = as_object(body)
+            body = {**whole, "metadata": {**child(whole, "metadata"), "name": twin}}
+        return replace(step, about=(step.about[0], twin), body=body)
+
+    def _difference(self, workload: str, number: int, theirs: Answered | None, ours: Answered | None) -> Difference:
+        """Describe the first two steps that differ."""
+        case = f"seed {self.cluster.seed}, round {number + 1}, workload {workload}"
+        hints = [f"flags: {' '.join(self.cluster.flags)}", *self._vpas(workload), *self._reasons(workload, number)]
+        return Difference(case, self._rule(number, theirs, ours), _shown(theirs), _shown(ours), tuple(hints))
+
+    def _rule(self, number: int, theirs: Answered | None, ours: Answered | None) -> str:
+        """Return the rule at which two steps part."""
+        if theirs is not None and ours is not None and theirs[0].what == ours[0].what:
+            if self.cluster.twins.get(theirs[0].about) != self.cluster.twins.get(ours[0].about):
+                return "updater P-8, the order of the pods"
+            apart = first_apart(theirs[0].body, ours[0].body)
+            rule = {"patch pods/resize": "X-2 or X-3", "patch pods": "X-5"}.get(theirs[0].what, "X-10")
+            return f"updater {rule}, at {apart[0]}" if apart else f"the API server: {theirs[1]} and {ours[1]}"
+        step = theirs or ours
+        assert step is not None
+        reason = self._reason(number, step[0].about)
+        return f"updater {_RULES.get(reason, 'M-9')}, where ours says {reason or 'nothing'} of {step[0].about[1]}"
+
+    def _reason(self, number: int, pod: tuple[str, str]) -> str:
+        for name, line in self.ours.decisions[number].items():
+            if name.split()[-1] == f"{pod[0]}/{pod[1]}":
+                return str(line.fields.get("reason", ""))
+        return ""
+
+    def _reasons(self, workload: str, number: int) -> Iterator[str]:
+        """Yield what our updater logged about the pods of a workload."""
+        pods = {f"{namespace}/{name}" for (namespace, name), of in self.cluster.workloads.items() if of == workload}
+        for name, line in self.ours.decisions[number].items():
+            if name.split()[-1] in pods:
+                said = (str(line.fields.get(key, "")) for key in ("action", "reason", "detail"))
+                yield f"ours on {name}: {' '.join(said)}"
+
+    def _vpas(self, workload: str) -> Iterator[str]:
+        """Yield the VPAs of a workload."""
+        namespace, _, name = workload.partition("/")
+        for vpa in self.cluster.scalers:
+            if text(vpa, "metadata", "namespace") == namespace and text(vpa, "spec", "targetRef", "name") == name:
+                yield f"VPA {text(vpa, 'metadata', 'name')}: {vpa['spec']} {vpa.get('status')}"
+
+    def _events(self) -> Iterator[Difference]:
+        """Yield what only one side told, or told more often."""
+        theirs, ours = self._told(self.upstream.told), self._told(self.ours.told)
+        for told in sorted({*theirs, *ours}, key=str):
+            if theirs[told] != ours[told]:
+                counts = f"{theirs[told]} times", f"{ours[told]} times"
+                yield Difference(f"seed {self.cluster.seed}, event {told}", "updater X-7 or section 7", *counts)
+
+    def _told(self, told: Counter[Told]) -> Counter[Told]:
+        """Return what was told with one name for pods that differ in nothing."""
+        uids = {
+            (str(one["kind"]), text(one, "metadata", "namespace"), text(one, "metadata", "name")): text(
+                one, "metadata", "uid"
+            )
+            for one in self.cluster.objects
+        }
+        result: Counter[Told] = Counter()
+        for one, count in told.items():
+            kind, namespace, name = one.object
+            uid = "its own" if one.uid == uids.get(one.object) else one.uid
+            twin = self.cluster.twins.get((namespace, name), name) if kind == "Pod" else name
+            result[replace(one, object=(kind, namespace, twin), uid=uid)] += count
+        return result
+
+
+def _shown(step: Answered | None) -> str:
+    return "nothing more" if step is None else f"{step[0]} (answered {step[1]})"

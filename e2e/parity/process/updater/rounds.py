@@ -1,0 +1,95 @@
+"""Rounds of one updater on a copy of a cluster, and what it asked of the API server in each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from e2e.parity.process.calls import WRITES, Step, Told, body_of, step_of, told_by
+from e2e.parity.process.copies import open_copy
+from e2e.parity.process.engines import Engine, Program, Side
+from e2e.parity.process.rounds import UNLIMITED, Course, check_lengths, round_begins, split
+from e2e.parity.process.updater.cluster import UpdaterCluster
+from e2e.parity.process.world.surroundings import LEASE_NAME
+from evenkeel.simulator.api.fields import as_object, child, text
+from evenkeel.simulator.api.requestlog import RecordedCall
+from evenkeel.simulator.processes.logs import LogLine
+from evenkeel.simulator.processes.program import RunningProgram
+
+Answered = tuple[Step, int]
+"""A write, and the HTTP status that it was answered with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an updater did.
+
+    Args:
+        rounds: Its writes but events, round by round, in order.
+        told: How often it told what by events.
+        decisions: What it logged about each object, round by round; empty for upstream.
+    """
+
+    rounds: tuple[tuple[Answered, ...], ...]
+    told: Counter[Told]
+    decisions: tuple[dict[str, LogLine], ...]
+
+
+async def run_rounds(cluster: UpdaterCluster, engine: Engine, course: Course) -> Record:
+    """Run an updater on a fresh copy of a cluster for as many rounds as the cluster has changes for, and one more.
+
+    Raises:
+        EngineEndedError: The updater has ended by itself.
+        TimeoutError: It begins no round.
+        RoundCutOffError: A round was too short.
+    """
+    flags = (*cluster.flags, f"--updater-interval={course.seconds}s", *UNLIMITED)
+    count = len(cluster.changes) + 1
+    decisions: list[dict[str, LogLine]] = []
+    async with (
+        open_copy((*course.definitions, *cluster.objects), course.folder) as copy,
+        copy.running(engine, Program.UPDATER, flags) as running,
+    ):
+        for number in range(count):
+            await round_begins(copy, running, number + 1, is_beginning)
+            await asyncio.sleep(course.seconds / 2)
+            decisions.append(_decisions(running) if engine.side is Side.OURS else {})
+            for change in cluster.changes[number] if number < len(cluster.changes) else ():
+                change.apply(copy.server)
+        await round_begins(copy, running, count + 1, is_beginning)
+        rounds = split(copy.server.requests.calls(), is_beginning, count)
+    check_lengths(rounds, course.seconds, WRITES | {"get", "list"})
+    return Record(tuple(_writes(calls) for calls in rounds), _told(rounds), tuple(decisions))
+
+
+def is_beginning(call: RecordedCall) -> bool:
+    """Say whether a call begins a round: an updater asks first whether the admission controller lives (updater M-7)."""
+    return call.verb == "get" and call.resource == "leases" and call.path.endswith(f"/{LEASE_NAME}")
+
+
+def _writes(calls: Iterable[RecordedCall]) -> tuple[Answered, ...]:
+    """Return the writes among some calls, without events."""
+    return tuple((step_of(c), int(c.status)) for c in calls if c.verb in WRITES and c.resource != "events")
+
+
+def _told(rounds: Iterable[Iterable[RecordedCall]]) -> Counter[Told]:
+    """Count the events that were written, or written again with a higher count."""
+    events: dict[str, Told] = {}
+    told: Counter[Told] = Counter()
+    for call in (call for calls in rounds for call in calls if call.resource == "events" and call.verb in WRITES):
+        path = call.path
+        if call.verb == "create":
+            body = as_object(body_of(call))
+            path = f"{path}/{text(child(body, 'metadata'), 'name')}"
+            events[path] = told_by(body)
+        if path in events:
+            told[events[path]] += 1
+    return told
+
+
+def _decisions(running: RunningProgram) -> dict[str, LogLine]:
+    """Return what an updater has logged about each object since the last time."""
+    lines = [line for line in running.log.new_lines() if line.event == "pod decided"]
+    return {str(line.fields.get("object", "")): line for line in lines}
