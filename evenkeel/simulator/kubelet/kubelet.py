@@ -16,7 +16,7 @@ from evenkeel.simulator.kubelet.accounting import spec_requests
 from evenkeel.simulator.kubelet.admission import MEMORY_PRESSURE, NodeState, labels_of_node, taints_of
 from evenkeel.simulator.kubelet.cgroups import Cgroup
 from evenkeel.simulator.kubelet.context import Context, Lifetime
-from evenkeel.simulator.kubelet.events import NORMAL, Event, Recorder
+from evenkeel.simulator.kubelet.events import NORMAL, WARNING, Event, Recorder
 from evenkeel.simulator.kubelet.manifests import Manifests
 from evenkeel.simulator.kubelet.metrics import MeteredNode, MeteredPod
 from evenkeel.simulator.kubelet.node_object import (
@@ -37,6 +37,7 @@ from evenkeel.simulator.kubelet.settings import NodeSettings, Timing
 from evenkeel.simulator.kubelet.usage import UsageModel, Wants
 from evenkeel.simulator.workloads.demand import DemandSource
 
+_LOOK_AGAIN = timedelta(seconds=1)
 NODES = GroupResource("", "nodes")
 
 
@@ -252,10 +253,20 @@ class Kubelet:
             if pressure.update(now, self.timing.pressure_transition, met=short):
                 self._write_node()
         if short and self.process is not None:
-            victim = next_to_go(self._tenants(self.process))
-            if victim is not None:
-                ending, event = eviction_of(victim, available)
-                self.process.end_pod(Terminated(victim.view.uid, ending, 0, event))
+            self._evict(self.process, available)
+
+    def _evict(self, process: KubeletProcess, available_bytes: int) -> None:
+        """Evict one pod, and look again soon after it is dead."""
+        told = Event(WARNING, "EvictionThresholdMet", "The node is short of memory")
+        process.context.recorder.tell_of_node(self._uid(), told)
+        victim = next_to_go(self._tenants(process))
+        if victim is None:
+            return
+        ending, event = eviction_of(victim, available_bytes)
+        process.end_pod(Terminated(victim.view.uid, ending, 0, event))
+        soon = self._shared.clock.call_at
+        dead = process.context.pods[victim.view.uid].dead
+        dead.pass_by(lambda: _ignored(soon(self._shared.clock.now() + _LOOK_AGAIN, self._look_for_pressure)))
 
     def _tenants(self, process: KubeletProcess) -> Iterable[Tenant]:
         """Yield the pods that may be evicted."""

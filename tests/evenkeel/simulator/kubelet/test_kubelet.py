@@ -105,6 +105,27 @@ def test_one_pod_goes_at_a_time() -> None:
     assert sorted(stage.phase(name) for name in ("a", "b", "c")) == ["Failed", "Running", "Running"]
 
 
+def test_the_next_one_goes_soon_after_if_that_was_not_enough() -> None:
+    stage = Stage(replace(NODE, eviction_memory_bytes=4 * GIBIBYTE))
+    for name in ("a", "b", "c"):
+        stage.run(name, container("app", FREE), behaviour=using(1.0))
+    for name in ("a", "b", "c"):
+        stage.catalogue.add(name, using(2.6))
+    stage.advance(7)
+    assert sorted(stage.phase(name) for name in ("a", "b", "c")) == ["Running"] * 3
+    stage.advance(5)
+    assert sorted(stage.phase(name) for name in ("a", "b", "c")) == ["Failed", "Failed", "Running"]
+    told = [e for e in stage.server.store.list("v1", "Event") if e["reason"] == "EvictionThresholdMet"]
+    assert [(e["type"], e["count"], text(e, "involvedObject", "kind")) for e in told] == [("Warning", 2, "Node")]
+
+
+def test_nobody_can_go_from_a_node_of_critical_pods() -> None:
+    stage = Stage(replace(NODE, eviction_memory_bytes=4 * GIBIBYTE))
+    stage.run("a", container("app", FREE), behaviour=using(4.5), priority=2_000_000_000)
+    stage.advance(30)
+    assert (stage.phase("a"), node_condition(stage, "MemoryPressure")["status"]) == ("Running", "True")
+
+
 def test_a_full_node_kills_the_largest_before_anybody_is_evicted() -> None:
     stage = Stage()
     stage.run("a", container("app", FREE), behaviour=using(3))
