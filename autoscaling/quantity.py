@@ -170,6 +170,8 @@ def _canonical(nano: int, form: Format) -> str:
         while number % 1024 == 0 and power < len(_BINARY_SUFFIXES) - 1:
             number, power = number // 1024, power + 1
         return f"{number}{_BINARY_SUFFIXES[power]}"
+    if form is Format.DECIMAL_SI and nano % 10**6 == 0 and nano % NANO:
+        return f"{nano // 10**6}m"
     number, exponent = nano, -9
     while number % 1000 == 0 and (exponent < 18 or form is Format.DECIMAL_EXPONENT):
         number, exponent = number // 1000, exponent + 3

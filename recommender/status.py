@@ -5,7 +5,7 @@ Spec: recommender 5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -104,9 +104,8 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
 
 def _since(condition: VpaCondition, old: VpaCondition | None, now: datetime) -> VpaCondition:
     """Return a condition with its transition time: the old one unless the status flips."""
-    if old is None or old.status is not condition.status:
-        return replace(condition, last_transition_time=now)
-    return replace(condition, last_transition_time=old.last_transition_time)
+    since = now if old is None or old.status is not condition.status else old.last_transition_time
+    return VpaCondition(condition.type, condition.status, condition.reason, condition.message, since)
 
 
 def differs(status: VpaStatus, vpa: Vpa) -> bool:

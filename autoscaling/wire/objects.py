@@ -307,22 +307,22 @@ def recommendation_json(recommendation: Recommendation) -> dict[str, Json]:
 
 def _container_json(entry: ContainerRecommendation) -> dict[str, Json]:
     """Return one container's recommendation; absent and empty bounds are left out."""
-    vectors = {
-        "target": entry.target,
-        "lowerBound": entry.lower_bound,
-        "upperBound": entry.upper_bound,
-        "uncappedTarget": entry.uncapped_target,
-    }
-    body: dict[str, Json] = {"containerName": entry.container_name}
-    for name, amounts in vectors.items():
-        if amounts or name == "target":
-            body[name] = dict(resource_texts(amounts or {}))
+    target = dict[str, Json](resource_texts(entry.target))
+    body: dict[str, Json] = {"containerName": entry.container_name, "target": target}
+    if entry.lower_bound:
+        body["lowerBound"] = dict(resource_texts(entry.lower_bound))
+    if entry.upper_bound:
+        body["upperBound"] = dict(resource_texts(entry.upper_bound))
+    if entry.uncapped_target:
+        # Where nothing was capped both are the same amounts, and are written only once.
+        is_same = entry.uncapped_target is entry.target
+        body["uncappedTarget"] = target if is_same else dict(resource_texts(entry.uncapped_target))
     return body
 
 
 def timestamp(moment: datetime) -> str:
     """Return a time as Kubernetes writes it: UTC, whole seconds."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def vpa_status_json(

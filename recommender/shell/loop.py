@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from autoscaling.behaviour import Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
+from autoscaling.runtime.collector import collector_paused
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
@@ -188,38 +190,35 @@ class Loop:
     async def update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""
         now = self.parts.driver.now()
+        with collector_paused():
+            changed = self._changed_statuses(now)
+        written = await self.parts.statuses.write(changed)
+        log.info(
+            "round recommended", vpas=len(self.model.vpas), statuses_changed=len(changed), statuses_written=written
+        )
+
+    def _changed_statuses(self, now: datetime) -> list[tuple[Vpa, VpaStatus]]:
+        """Recommend for all VPAs at once and return the statuses that are to be written."""
         groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
         recommendations = recommend(
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )
         changed: list[tuple[Vpa, VpaStatus]] = []
-        self.parts.metrics.start_round()
+        objects: Counter[tuple[str, ...]] = Counter()
         for each, recommendation in zip(groups.vpas, recommendations, strict=True):
             if each.key in unreadable:
                 # What is known of it is out of date, so its status is left as it is.
                 continue
-            problem = self.problems[each.key]
-            findings = Findings(recommendation, each.pod_count > 0, problem or None)
+            findings = Findings(recommendation, each.pod_count > 0, self.problems[each.key] or None)
             status = status_after(each.vpa, findings, now)
-            self._count(each, findings)
+            objects[_object_labels(each, findings)] += 1
             self._report_missing(each, findings, now)
             if differs(status, each.vpa):
                 changed.append((each.vpa, status))
             if recommendation.containers and not has_recommendation(each.vpa) and each.vpa.created:
                 self.parts.metrics.recommendation_latency.observe((now - each.vpa.created).total_seconds())
-        written = await self.parts.statuses.write(changed)
-        log.info("round recommended", vpas=len(groups.vpas), statuses_changed=len(changed), statuses_written=written)
-
-    def _count(self, tracked: TrackedVpa, findings: Findings) -> None:
-        """Count a VPA in the gauge of objects."""
-        labels = (
-            tracked.vpa.update_mode.value,
-            _truth(bool(findings.recommendation.containers)),
-            tracked.api_version,
-            _truth(findings.has_pods),
-            _truth(findings.unsupported is not None),
-        )
-        self.parts.metrics.vpa_objects.labels(*labels).inc()
+        self.parts.metrics.show_objects(objects)
+        return changed
 
     def _report_missing(self, tracked: TrackedVpa, findings: Findings, now: datetime) -> None:
         """Log a VPA that has been without a recommendation for half an hour, and every half hour again."""
@@ -261,6 +260,17 @@ class Loop:
             except OwnerLookupError:
                 continue
         return found
+
+
+def _object_labels(tracked: TrackedVpa, findings: Findings) -> tuple[str, ...]:
+    """Return the labels that a VPA is counted under in the gauge of objects."""
+    return (
+        tracked.vpa.update_mode.value,
+        _truth(bool(findings.recommendation.containers)),
+        tracked.api_version,
+        _truth(findings.has_pods),
+        _truth(findings.unsupported is not None),
+    )
 
 
 def _climb(start: ControllerKey, known: KnownControllers) -> ControllerKey | None:

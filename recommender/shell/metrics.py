@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -141,7 +142,8 @@ class RecommenderMetrics:
             quality=QualityMetrics.register(registry),
         )
 
-    def start_round(self) -> None:
-        """Set the number of objects to zero for every combination of labels."""
-        for labels in itertools.product(UPDATE_MODES, _TRUTH, API_VERSIONS, _TRUTH, _TRUTH):
-            self.vpa_objects.labels(*labels).set(0)
+    def show_objects(self, counts: Mapping[tuple[str, ...], int]) -> None:
+        """Show the number of objects for every combination of labels, zero where there is none."""
+        nothing = dict.fromkeys(itertools.product(UPDATE_MODES, _TRUTH, API_VERSIONS, _TRUTH, _TRUTH), 0)
+        for labels, count in (nothing | dict(counts)).items():
+            self.vpa_objects.labels(*labels).set(count)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-import msgspec
 import structlog
 
 from autoscaling.errors import ApiError
@@ -14,8 +13,8 @@ from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import Resource
 from autoscaling.vpa import Vpa
-from autoscaling.wire.objects import vpa_status_json
 from recommender.status import VpaStatus
+from recommender.wire.status_patches import status_patch
 
 T = TypeVar("T")
 
@@ -43,11 +42,9 @@ class StatusWriter:
 
     async def _write_one(self, entry: tuple[Vpa, VpaStatus]) -> bool:
         vpa, status = entry
-        body = vpa_status_json(status.conditions, status.recommendation, status.observed_generation)
-        patch = msgspec.json.encode([{"op": "add", "path": "/status", "value": body}])
         path = self._resource.path(vpa.namespace, vpa.name, "status")
         try:
-            await self._client.patch(path, patch, PatchType.JSON)
+            await self._client.patch(path, status_patch(status), PatchType.JSON)
         except ApiError as error:
             log.warning("status not written", object=str(vpa.ref), error=str(error))
             return False

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import structlog
 
 from autoscaling.errors import ApiError, InvalidObjectError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import POD_METRICS
 from autoscaling.kube.refusals import is_missing
+from autoscaling.runtime.collector import collector_paused
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.usage_table import UsageTable
 from recommender.wire.pod_metrics import UsagePage, decode_usage
@@ -51,20 +48,8 @@ async def fetch_usage(client: KubeClient, namespace: str, metrics: RecommenderMe
 async def _page(client: KubeClient, namespace: str, token: str) -> UsagePage:
     """Ask for one part; metrics-server answers everything in one."""
     raw = await client.get(POD_METRICS.path(namespace), {"continue": token} if token else {})
-    with _without_collector():
+    with collector_paused():
         page = decode_usage(raw)
     for error in page.unreadable:
         log.warning("object left out", object=str(error.ref), error=str(error))
     return page
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the cyclic collector from going through the objects of a bulk decode, none of which form cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

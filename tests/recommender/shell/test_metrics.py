@@ -128,13 +128,16 @@ def test_before_the_first_round_the_families_without_labels_are_there() -> None:
     }
 
 
-def test_a_round_starts_with_zero_objects_in_every_combination() -> None:
+def test_every_combination_of_labels_shows_its_objects_or_zero() -> None:
     metrics, registry = _registered()
-    metrics.vpa_objects.labels("Off", "true", "v1", "true", "false").set(3)
-    metrics.start_round()
+    some, others = ("Off", "true", "v1", "true", "false"), ("Auto", "false", "v1", "false", "true")
+    metrics.show_objects({some: 3})
+    metrics.show_objects({others: 2})
     lines = [line for line in exposition(registry).splitlines() if line.startswith("vpa_recommender_vpa_objects")]
     assert len(lines) == 6 * 2 * 3 * 2 * 2
-    assert all(line.endswith(" 0") for line in lines)
+    (counted,) = (line for line in lines if not line.endswith(" 0"))
+    assert counted.endswith(" 2")
+    assert 'update_mode="Auto"' in counted
 
 
 def test_two_processes_in_one_interpreter_share_nothing() -> None:
