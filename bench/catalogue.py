@@ -8,5 +8,19 @@ from bench.row import Benchmark
 from bench.rows.r1 import FoldArrays
 from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
+from bench.rows.r4 import WholeRound
+from bench.rows.r8 import WriteCheckpoints
+from bench.rows.r9 import Growth
+from bench.rows.u1 import PlanRound
 
-ROWS: Mapping[str, type[Benchmark]] = {row.name: row for row in (FoldArrays, TakeMetricsList, Recommend)}
+_ROWS: tuple[type[Benchmark], ...] = (
+    FoldArrays,
+    TakeMetricsList,
+    Recommend,
+    WholeRound,
+    Growth,
+    WriteCheckpoints,
+    PlanRound,
+)
+ROWS: Mapping[str, type[Benchmark]] = {row.name: row for row in _ROWS}
+"""In the order in which they run: rows that want the same cluster stand together."""

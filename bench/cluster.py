@@ -19,6 +19,16 @@ JsonObject = dict[str, object]
 NAMESPACES = 100
 CONTAINERS = ("main", "side")
 VPA_API = "autoscaling.k8s.io/v1"
+_RECOMMENDED = [
+    {
+        "containerName": name,
+        "target": {"cpu": "100m", "memory": "128Mi"},
+        "lowerBound": {"cpu": "80m", "memory": "100Mi"},
+        "upperBound": {"cpu": "200m", "memory": "256Mi"},
+        "uncappedTarget": {"cpu": "100m", "memory": "128Mi"},
+    }
+    for name in CONTAINERS
+]
 _NANO_PER_MILLI = 10**6
 _KIB = 1024
 
@@ -76,7 +86,8 @@ def pod_names(shape: Shape) -> list[PodName]:
 
 
 def vpas(shape: Shape, created: datetime, mode: str = "InPlaceOrRecreate") -> Iterator[JsonObject]:
-    """Yield the VPAs."""
+    """Yield the VPAs with the status of an earlier round: what the pods ask for, and narrow bounds around it."""
+    provided = {"type": "RecommendationProvided", "status": "True", "lastTransitionTime": timestamp(created)}
     for place in range(shape.vpas):
         yield {
             "apiVersion": VPA_API,
@@ -86,6 +97,7 @@ def vpas(shape: Shape, created: datetime, mode: str = "InPlaceOrRecreate") -> It
                 "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app_name(place)},
                 "updatePolicy": {"updateMode": mode},
             },
+            "status": {"recommendation": {"containerRecommendations": _RECOMMENDED}, "conditions": [provided]},
         }
 
 

@@ -144,7 +144,8 @@ class DuelPool:
         """Return both recommenders over a cluster of some size, with or without history."""
         if self._duel is None or self._duel.shape != shape:
             self.close()
-            self._duel = RecommenderDuel(shape, self._folder)
+            # Checkpoints are written in each round, too, but only as many as must be.
+            self._duel = RecommenderDuel(shape, self._folder, "--checkpoints-timeout=0s")
         return self._duel
 
     def close(self) -> None:

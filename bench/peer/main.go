@@ -20,9 +20,12 @@ type command struct {
 	Do      string  `json:"do"`
 	File    string  `json:"file"`
 	Out     string  `json:"out"`
-	VPAs    int     `json:"vpas"`
-	Pods    int     `json:"pods"`
 	Seconds float64 `json:"seconds"`
+
+	URL         string `json:"url"`
+	CA          string `json:"ca"`
+	Name        string `json:"name"`
+	Connections int    `json:"connections"`
 }
 
 // answer is one line of output.
@@ -72,7 +75,7 @@ func timed(work func() (int, error)) (answer, error) {
 func carryOut(c command, side *recommenderSide) (answer, error) {
 	switch c.Do {
 	case "recommender":
-		return answer{}, side.setUp(c.VPAs, c.Pods, c.File)
+		return answer{}, side.setUp(c.File)
 	case "fold":
 		return side.fold(c.File)
 	case "usage":
@@ -89,6 +92,8 @@ func carryOut(c command, side *recommenderSide) (answer, error) {
 		return answer{}, side.sink.write(c.Out, side.sink.stored)
 	case "plan":
 		return plan(c.File, c.Out)
+	case "load":
+		return load(c)
 	default:
 		return answer{}, fmt.Errorf("no command %q", c.Do)
 	}

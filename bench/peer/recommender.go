@@ -75,7 +75,7 @@ type scene struct {
 	Containers [][3]string                    `json:"containers"`
 }
 
-func (s *recommenderSide) setUp(_, _ int, file string) error {
+func (s *recommenderSide) setUp(file string) error {
 	content, err := readScene(file)
 	if err != nil {
 		return err
