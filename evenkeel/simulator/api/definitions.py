@@ -10,7 +10,7 @@ from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, nu
 from evenkeel.simulator.api.jsonpath import JsonPathError, parse_path
 from evenkeel.simulator.api.kinds import GroupResource, Kind, PrinterColumn, ScalePaths
 from evenkeel.simulator.api.objects import ObjectStore
-from evenkeel.simulator.api.rules import schema_faults
+from evenkeel.simulator.api.schema_faults import schema_faults
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Cause, CauseType
 from evenkeel.simulator.api.store import Change, ChangeType, Stored

@@ -61,6 +61,10 @@ class Expression:
             raise ExpressionError(f"expression {self.text!r}: {_first_line(failure)}")
         return value
 
+    def serialized(self) -> bytes:
+        """Return the expression as the library stores it."""
+        return cast("bytes", self._compiled.serialize())
+
     def holds(self, names: Mapping[str, object]) -> bool:
         """Return the expression's value, which must be a boolean.
 

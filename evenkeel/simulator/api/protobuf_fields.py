@@ -78,8 +78,8 @@ OPTIONS_KIND = "DeleteOptions"
 """Read in whatever group a client names."""
 
 
-def _parsed(fields: str) -> tuple[Field, ...]:
-    """Return the fields that one line of the table lists."""
+def read_fields(fields: str) -> tuple[Field, ...]:
+    """Return the fields that one line of a table lists."""
     return tuple(Field(name, int(number), kind, Shape(shape)) for name, number, kind, shape in _FIELD.findall(fields))
 
 
@@ -88,4 +88,4 @@ def messages() -> dict[str, tuple[Field, ...]]:
     """Return the fields of every known message by its name."""
     table = files(__package__).joinpath("kubernetes_fields.txt").read_text(encoding="utf-8")
     lines = (line.partition(" ") for line in table.splitlines() if not line.startswith("#"))
-    return {name: _parsed(fields) for name, _, fields in lines}
+    return {name: read_fields(fields) for name, _, fields in lines}

@@ -15,7 +15,7 @@ from evenkeel.simulator.api.expressions import (
     moment_value,
     read_expression,
 )
-from evenkeel.simulator.api.fields import JsonObject, as_object, child, encode, rows, text, texts
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, rows, text, texts
 from evenkeel.simulator.api.status import Cause, CauseType
 
 RULES = "x-kubernetes-validations"
@@ -192,7 +192,7 @@ def rules_of(schema: JsonObject) -> RuleTree | None:
     """
     properties = {name: rules_of(as_object(part)) for name, part in child(schema, "properties").items()}
     tree = RuleTree(
-        tuple(_rule(row) for row in rows(schema, RULES)),
+        tuple(read_rule(row) for row in rows(schema, RULES)),
         {name: part for name, part in properties.items() if part is not None},
         _inner(schema, "additionalProperties"),
         _inner(schema, "items"),
@@ -208,8 +208,12 @@ def _inner(schema: JsonObject, keyword: str) -> RuleTree | None:
     return rules_of(as_object(inner)) if isinstance(inner, dict) else None
 
 
-def _rule(row: JsonObject) -> Rule:
-    """Read one rule."""
+def read_rule(row: JsonObject) -> Rule:
+    """Read one rule.
+
+    Raises:
+        ExpressionError: It cannot be read, or is no rule.
+    """
     written, made = text(row, "rule"), text(row, "messageExpression")
     is_transition = bool(_OLD_SELF.search(written))
     if row.get("optionalOldSelf"):
@@ -223,42 +227,3 @@ def _rule(row: JsonObject) -> Rule:
         raise ExpressionError(f"messageExpression {made!r} must be a text, and is of type {message.type}")
     cause = _CAUSES.get(text(row, "reason"), _INVALID)
     return Rule(expression, text(row, "message").strip(), message, cause, text(row, "fieldPath"), is_transition)
-
-
-def schema_faults(schema: JsonObject, path: str) -> Iterator[Cause]:
-    """Yield what is wrong with a custom kind's schema: types left out, keys without values, rules that cannot be read.
-
-    Args:
-        schema: The schema of one version, or a part of it.
-        path: Where it stands in the definition.
-    """
-    yield from _untyped(schema, path)
-    yield from _key_faults(schema, path)
-    for index, row in enumerate(rows(schema, RULES)):
-        try:
-            _rule(row)
-        except ExpressionError as error:
-            message = f"Invalid value: {encode(row).decode()}: {error}"
-            yield Cause(CauseType.INVALID, f"{path}.{RULES}[{index}].rule", message)
-    for name, part in child(schema, "properties").items():
-        yield from schema_faults(as_object(part), f"{path}.properties[{name}]")
-    for keyword in ("additionalProperties", "items"):
-        if isinstance(schema.get(keyword), dict):
-            yield from schema_faults(child(schema, keyword), f"{path}.{keyword}")
-
-
-def _untyped(schema: JsonObject, path: str) -> Iterator[Cause]:
-    """Yield that a schema does not say what type its values have."""
-    free = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
-    if not schema.get("type") and not free:
-        yield Cause(CauseType.REQUIRED, f"{path}.type", "Required value: every field of a structural schema has a type")
-
-
-def _key_faults(schema: JsonObject, path: str) -> Iterator[Cause]:
-    """Yield which keys of a map-like list may be missing from its items."""
-    items = child(schema, "items")
-    for key in texts(schema, "x-kubernetes-list-map-keys"):
-        if key not in texts(items, "required") and "default" not in child(items, "properties", key):
-            where = f"{path}.items.properties[{key}].default"
-            message = "Required value: a key of a map-like list must be required or have a default"
-            yield Cause(CauseType.REQUIRED, where, message)

@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.simulator.api.expressions import ExpressionError
 from evenkeel.simulator.api.fields import JsonObject
-from evenkeel.simulator.api.rules import Sides, rules_of, schema_faults
+from evenkeel.simulator.api.rules import Sides, rules_of
 
 TEXT: JsonObject = {"type": "string"}
 NUMBER: JsonObject = {"type": "integer"}
@@ -148,25 +148,3 @@ def test_rules_that_cannot_be_read(rule: JsonObject, why: str) -> None:
     schema: JsonObject = {"type": "object", "x-kubernetes-validations": [rule]}
     with pytest.raises(ExpressionError, match=why):
         rules_of(schema)
-    (cause,) = schema_faults(schema, "schema")
-    assert (cause.type.value, cause.field) == (INVALID, "schema.x-kubernetes-validations[0].rule")
-    assert why in cause.message
-
-
-def test_faults_of_a_schema() -> None:
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {
-            "untyped": {"properties": {"a": TEXT}},
-            "free": {"x-kubernetes-preserve-unknown-fields": True},
-            "either": {"x-kubernetes-int-or-string": True},
-            "map": {"type": "object", "additionalProperties": {"nullable": True}},
-            "keyed": {**KEYED, "items": {"type": "object", "properties": {"name": TEXT}}},
-            "defaulted": {**KEYED, "items": {"type": "object", "properties": {"name": {**TEXT, "default": "x"}}}},
-        },
-    }
-    assert [(cause.type.value, cause.field) for cause in schema_faults(schema, "s")] == [
-        ("FieldValueRequired", "s.properties[untyped].type"),
-        ("FieldValueRequired", "s.properties[map].additionalProperties.type"),
-        ("FieldValueRequired", "s.properties[keyed].items.properties[name].default"),
-    ]
