@@ -91,6 +91,7 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
     """
     spec = JsonNode.of(tree).child("spec")
     update = spec.child("updatePolicy")
+    _read_the_rest(spec)
     return SubmittedVpa(
         update_policy=SubmittedUpdatePolicy(
             mode=update.text("updateMode"),
@@ -103,6 +104,18 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
         startup_boost=_boost(spec),
         recommender_count=len(spec.children("recommenders")),
     )
+
+
+def _read_the_rest(spec: JsonNode) -> None:
+    """Read what validation does not ask for: an object with a wrong type anywhere in its spec cannot be read at all."""
+    target = spec.child("targetRef")
+    for name in ("apiVersion", "kind", "name"):
+        target.text(name)
+    for requirement in spec.child("updatePolicy").children("evictionRequirements"):
+        requirement.texts("resources")
+        requirement.text("changeRequirement")
+    for recommender in spec.children("recommenders"):
+        recommender.text("name")
 
 
 def _policy(node: JsonNode) -> SubmittedPolicy:

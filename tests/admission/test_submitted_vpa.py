@@ -82,6 +82,17 @@ WRONG: list[tuple[object, str]] = [
         {"spec": {"resourcePolicy": {"containerPolicies": [{"controlledResources": [1]}]}}},
         r"controlledResources\[0\] is a number, not a string",
     ),
+    ({"spec": {"targetRef": 5}}, "spec.targetRef is a number where an object belongs"),
+    ({"spec": {"targetRef": {"kind": 5}}}, "spec.targetRef.kind is a number where a string belongs"),
+    (
+        {"spec": {"updatePolicy": {"evictionRequirements": [{"resources": "cpu"}]}}},
+        r"spec.updatePolicy.evictionRequirements\[0\].resources is a string where a list belongs",
+    ),
+    (
+        {"spec": {"updatePolicy": {"evictionRequirements": [{"changeRequirement": []}]}}},
+        r"evictionRequirements\[0\].changeRequirement is a list where a string belongs",
+    ),
+    ({"spec": {"recommenders": [{"name": 1}]}}, r"spec.recommenders\[0\].name is a number where a string belongs"),
     ({"spec": {"startupBoost": {"cpu": {"durationSeconds": "5s"}}}}, "spec.startupBoost.cpu.durationSeconds is a str"),
 ]
 
