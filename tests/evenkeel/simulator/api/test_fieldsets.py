@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.simulator.api.fieldsets import (
@@ -71,6 +71,7 @@ def test_membership() -> None:
     assert not FieldSet()
 
 
+@settings(deadline=None)
 @given(paths, paths)
 def test_sets_behave_as_sets(left: list[Path], right: list[Path]) -> None:
     first, second = FieldSet.of(left), FieldSet.of(right)

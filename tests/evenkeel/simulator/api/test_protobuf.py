@@ -8,9 +8,16 @@ import json
 import pytest
 
 from evenkeel.simulator.api.codec import read_object
-from evenkeel.simulator.api.fields import JsonObject
+from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.protobuf import PROTOBUF, read_protobuf
 from evenkeel.simulator.api.status import StatusError
+from tests.evenkeel.simulator.api.wire import PODS, cluster, pod
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
 
 LEASE_OF_UPSTREAM = base64.b64decode(
     "azhzAAofChZjb29yZGluYXRpb24uazhzLmlvL3YxEgVMZWFzZRJzCiYKC3ZwYS11cGRhdGVyEgAaC2t1YmUtc3lzdGVtIgAqADIAOABCABJJ"
@@ -245,3 +252,36 @@ def test_bodies_that_cannot_be_read(raw: bytes, code: int, words: str) -> None:
     with pytest.raises(StatusError) as caught:
         read_protobuf(raw)
     assert (caught.value.code, words in caught.value.message) == (code, True), json.dumps(caught.value.message)
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+
+
+@pytest.mark.anyio
+async def test_writes_in_protobuf_are_carried_out_and_answered_in_json() -> None:
+    async with cluster() as wire:
+        created = await wire.call(
+            "POST", LEASES, LEASE_OF_UPSTREAM, PROTOBUF, {"Accept": f"{PROTOBUF},application/json"}
+        )
+        assert (created.code, created.body["kind"], created.headers["content-type"]) == (
+            201,
+            "Lease",
+            "application/json",
+        )
+        path = f"{LEASES}/vpa-updater"
+        wrong = body("coordination.k8s.io/v1", "DeleteOptions", (2, message((1, "other"))))
+        refused = await wire.call("DELETE", path, wrong, PROTOBUF)
+        assert (refused.code, refused.body["reason"]) == (409, "Conflict")
+        right = body("v1", "DeleteOptions", (2, message((1, text(created.body, "metadata", "uid")))))
+        assert (await wire.call("DELETE", path, right, PROTOBUF)).code == 200
+        unknown = await wire.call("POST", LEASES, body("example.dev/v1", "Gadget"), PROTOBUF)
+        assert (unknown.code, unknown.body["reason"]) == (415, "UnsupportedMediaType")
+
+
+@pytest.mark.anyio
+async def test_evictions_come_in_protobuf_too() -> None:
+    async with cluster() as wire:
+        wire.server.store.create(pod("a"))
+        sent = body("policy/v1", "Eviction", (1, message((1, "a"), (3, "default"))), (2, b""))
+        assert (await wire.call("POST", f"{PODS}/a/eviction", sent, PROTOBUF)).code == 201
+        assert wire.server.store.find("v1", "Pod", "a", "default") is None
