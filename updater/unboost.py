@@ -154,12 +154,28 @@ def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimi
     """
     is_off = vpa.update_mode is UpdateMode.OFF
     processed = None if is_off or vpa.recommendation is None else process(pod, vpa, limits)
-    recommended = container_targets(pod, vpa, processed, limits)
+    return with_boosts_taken_back(pod, expired, container_targets(pod, vpa, processed, limits))
+
+
+def with_boosts_taken_back(
+    pod: Pod, expired: tuple[str, ...], recommended: tuple[ContainerTarget, ...]
+) -> tuple[ContainerTarget, ...]:
+    """Return what each container of a pod with boosts gets (updater U-5).
+
+    Args:
+        expired: Containers whose boost is over: they get what is recommended, or what they had where that is nothing.
+        recommended: For each of ``pod.containers``; of those still boosted it does not count.
+
+    Raises:
+        InvalidObjectError: An annotation of an expired boost cannot be read.
+    """
     boosted = frozenset(boosted_containers(pod.annotations))
     targets: list[ContainerTarget] = []
     for container, target in zip(pod.containers, recommended, strict=True):
         if container.name in expired:
-            targets.append(target if target.requests or target.limits else _original(pod, container))
+            # An annotation that cannot be read is an obstacle even where it would not be needed.
+            original = _original(pod, container)
+            targets.append(target if target.requests or target.limits else original)
         else:
             targets.append(NOTHING if container.name in boosted else target)
     return tuple(targets)
@@ -173,13 +189,14 @@ def _original(pod: Pod, container: Container) -> ContainerTarget:
     """
     key = f"{BOOST_ANNOTATION_PREFIX}{container.name}"
     try:
-        kept = json.loads(pod.annotation(key) or "")
-        return replace(NOTHING, requests=_amounts(kept["requests"]), limits=_amounts(kept["limits"]))
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidQuantityError) as error:
+        read = json.loads(pod.annotation(key) or "")
+        kept = {} if read is None else read
+        return replace(NOTHING, requests=_amounts(kept.get("requests")), limits=_amounts(kept.get("limits")))
+    except (ValueError, TypeError, AttributeError, InvalidQuantityError) as error:
         problem = f"annotation {key} cannot be read: {error}"
         raise InvalidObjectError(pod.ref, problem, remedy="correct it, or replace the pod") from error
 
 
-def _amounts(kept: dict[str, str]) -> ResourceList:
-    """Return amounts as the annotation keeps them."""
+def _amounts(kept: dict[str, str] | None) -> ResourceList:
+    """Return amounts as the annotation keeps them; it need not have any."""
     return {name: Quantity.parse(text) for name, text in (kept or {}).items()}

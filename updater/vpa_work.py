@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import PodPhase
+from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
 from updater.candidates import Candidate
 from updater.circumstances import Circumstances
@@ -14,6 +16,7 @@ from updater.eviction import clear_eviction
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place
 from updater.patches import in_place_patches, is_already_requested, resize_patch
+from updater.unboost import with_boosts_taken_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +113,20 @@ def _resize(work: VpaWork, candidate: Candidate) -> Decision:
     # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
     processed = candidate.processed if vpa.recommendation is not None else None
     targets = container_targets(pod, vpa, processed, work.circumstances.limits)
+    # Boosts that nobody else takes back, with their gate off or none in the VPA any more, end with an update.
+    boosted = boosted_containers(pod.annotations)
+    expired = tuple(name for name in boosted if is_over(pod, vpa, name, work.circumstances.now))
+    try:
+        targets = with_boosts_taken_back(pod, expired, targets) if boosted else targets
+    except InvalidObjectError as error:
+        return Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error))
     resize = resize_patch(pod, targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
     names_uid = work.circumstances.settings.behaviour.uid_preconditions
-    if names_uid and is_already_requested(pod, targets):
+    if names_uid and not expired and is_already_requested(pod, targets):
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
-    patches = in_place_patches(pod, resize, is_guarded=names_uid)
+    patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
     return replace(attempt, patches=patches)
 

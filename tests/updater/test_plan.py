@@ -11,7 +11,7 @@ import pytest
 from autoscaling.limitrange import LimitRangeItem, LimitType
 from autoscaling.matching import NOTHING, SelectingVpa
 from autoscaling.ownership import ControllerKey, ScaleAnswer
-from autoscaling.pod import Owner, Pod
+from autoscaling.pod import ConditionStatus, Owner, Pod, PodCondition
 from autoscaling.vpa import (
     ChangeRequirement,
     EvictionRequirement,
@@ -65,6 +65,7 @@ from tests.updater.situations import (
 from updater.circumstances import Memory
 from updater.decision import Action, Decision, Outcome
 from updater.infeasible import InfeasibleMemory
+from updater.patches import PatchVerb
 from updater.plan import Plan
 from updater.resize_watch import ResizeWatch
 from updater.settings import Settings
@@ -529,14 +530,41 @@ def test_without_a_recommendation(
         ("updater:D-50", OFF, BOOSTING, StartupBoost(), "skip updates_off"),
         ("updater:D-50", IPOR, BOOSTING, StartupBoost(), "skip boosted"),
         ("updater:D-50", IN_PLACE, BOOSTING, StartupBoost(), "skip boosted"),
-        ("updater:D-50", IPOR, GATES_ON, StartupBoost(), "resize outside_bounds"),
-        ("updater:D-50", IPOR, BOOSTING, None, "resize outside_bounds"),
     ],
 )
 def test_boosted_pods(row: str, mode: UpdateMode, settings: Settings, boost: StartupBoost | None, said: str) -> None:
     subject = annotated(small(), boost="{}")
     scene = Scene(replace(vpa_of(mode), startup_boost=boost), (subject,), settings=settings)
     assert scene.played().said == [f"p0 {said}"]
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "boost", "is_ready", "said"),
+    [
+        ("updater:U-5 gate off", GATES_ON, StartupBoost(), True, ["p0 resize outside_bounds"]),
+        ("updater:U-5 no boost in the VPA", BOOSTING, None, True, ["p0 resize outside_bounds"]),
+        # A boost that is not over leaves nothing to resize, and what cannot be resized is evicted.
+        ("updater:U-5 not Ready", GATES_ON, None, False, ["p0 fail nothing_to_apply", "p0 evict resize_refused"]),
+    ],
+)
+def test_boosts_that_nobody_else_takes_back(
+    row: str, settings: Settings, boost: StartupBoost | None, is_ready: bool, said: list[str]
+) -> None:
+    status = ConditionStatus.TRUE if is_ready else ConditionStatus.FALSE
+    ready = PodCondition("Ready", status, last_transition_time=NOW)
+    subject = replace(annotated(small(), boost="{}"), conditions=(ready,))
+    scene = Scene(replace(vpa_of(IPOR), startup_boost=boost), (subject,), settings=settings)
+    played = scene.played()
+    assert played.said == said, row
+    patches = played.decisions[0].patches
+    removed = [o.path for o in patches.annotations if o.verb is PatchVerb.REMOVE] if patches else []
+    assert removed == (["/metadata/annotations/vpaCpuStartupBoost~1c"] if is_ready else []), "updater:X-5"
+
+
+def test_a_boost_annotation_that_cannot_be_read_keeps_the_pod_from_being_resized() -> None:
+    ready = PodCondition("Ready", ConditionStatus.TRUE, last_transition_time=NOW)
+    subject = replace(annotated(small(), boost="no JSON"), conditions=(ready,))
+    assert Scene(vpa_of(IPOR), (subject,)).played().said == ["p0 fail invalid_object", "p0 evict resize_refused"]
 
 
 @pytest.mark.parametrize(

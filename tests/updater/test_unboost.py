@@ -153,11 +153,19 @@ def test_a_group_below_its_minimum_is_let_in_by_the_boost() -> None:
     assert decision.action is Action.RESIZE, "updater:R-3"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"requests": {"cpu": "much"}, "limits": {}}', '{"limits": {}}'])
-def test_an_annotation_that_cannot_be_read_is_named(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"requests": {"cpu": "much"}, "limits": {}}'])
+@pytest.mark.parametrize("entries", [(), (recommended("c", "150m"),)])
+def test_an_annotation_that_cannot_be_read_is_named(text: str, entries: tuple[ContainerRecommendation, ...]) -> None:
     the_pod = boosted_pod(text=text)
     with pytest.raises(InvalidObjectError, match="Pod default/p: annotation vpaCpuStartupBoost/c cannot be read"):
-        unboost(the_pod, ("c",), around(boosting_vpa(), the_pod, replicas=1))
+        unboost(the_pod, ("c",), around(boosting_vpa(*entries), the_pod, replicas=1))
+
+
+@pytest.mark.parametrize("text", ["null", "{}", '{"requests": null}', '{"limits": {}}'])
+def test_an_annotation_that_keeps_nothing_gives_nothing_back(text: str) -> None:
+    the_pod = boosted_pod(text=text)
+    decision = unboost(the_pod, ("c",), around(boosting_vpa(), the_pod, replicas=1))
+    assert (decision.action, decision.patches) == (Action.FAIL, None), "updater:U-5"
 
 
 def test_pods_of_other_owners_and_labels_do_not_count() -> None:
