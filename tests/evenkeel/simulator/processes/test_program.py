@@ -12,7 +12,7 @@ from evenkeel.simulator.processes.program import Invocation, RunningProgram
 
 pytestmark = pytest.mark.anyio
 
-_READY = "import signal, sys, os, time; "
+_READY = "import signal, sys, os; "
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def wait_for_line(program: RunningProgram, seen: int = 0) -> str:
 
 
 async def test_output_goes_to_the_log(tmp_path: Path) -> None:
-    code = "import os, sys, time; print(os.environ['A']); print('b', file=sys.stderr); time.sleep(60)"
+    code = "import os, signal, sys; print(os.environ['A']); print('b', file=sys.stderr); signal.pause()"
     program = RunningProgram(python(code, A="a"), tmp_path)
     assert wait_for_line(program) == "a"
     assert wait_for_line(program, 1) == "b"
@@ -49,7 +49,7 @@ async def test_the_status_of_what_ends_by_itself_is_known(tmp_path: Path) -> Non
 
 
 async def test_it_ends_by_the_signal_that_a_node_sends(tmp_path: Path) -> None:
-    code = _READY + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print('up'); time.sleep(60)"
+    code = _READY + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print('up'); signal.pause()"
     program = RunningProgram(python(code), tmp_path)
     assert wait_for_line(program) == "up"
     running = program.status
@@ -60,7 +60,7 @@ async def test_it_ends_by_the_signal_that_a_node_sends(tmp_path: Path) -> None:
 
 
 async def test_what_does_not_end_is_killed(tmp_path: Path) -> None:
-    code = _READY + "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); time.sleep(60)"
+    code = _READY + "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); signal.pause()"
     program = RunningProgram(python(code), tmp_path)
     wait_for_line(program)
     await program.end(0.05)
@@ -72,13 +72,13 @@ async def test_what_does_not_end_is_killed(tmp_path: Path) -> None:
 async def test_a_cluster_of_this_machine_is_not_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector")
-    code = _READY + "print(sorted(k for k in os.environ if k.startswith(('KUBERNETES', 'OTEL')))); time.sleep(60)"
+    code = _READY + "print(sorted(k for k in os.environ if k.startswith(('KUBERNETES', 'OTEL')))); signal.pause()"
     program = RunningProgram(python(code), tmp_path)
     assert wait_for_line(program) == "[]"
     await program.end(0.05)
 
 
 async def test_an_interrupt_at_the_terminal_does_not_reach_it(tmp_path: Path) -> None:
-    program = RunningProgram(python(_READY + "print(os.getsid(0)); time.sleep(60)"), tmp_path)
+    program = RunningProgram(python(_READY + "print(os.getsid(0)); signal.pause()"), tmp_path)
     assert int(wait_for_line(program)) == program.pid != os.getsid(0)
     await program.end(0.05)
