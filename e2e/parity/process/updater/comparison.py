@@ -27,6 +27,7 @@ _RULES: Mapping[str, str] = {
     "pod_pending": "C-3",
     "no_recommendation": "C-3",
     "infeasible_remembered": "C-3",
+    "no_less_for_the_pod": "P-7",
     "resize_pending": "C-5",
     "resize_failed": "C-5",
     "resize_timed_out": "C-5",

@@ -48,9 +48,14 @@ def custom_definition() -> JsonObject:
 
 def limit_ranges(dice: Dice) -> list[JsonObject]:
     """Make up LimitRanges: of containers in one namespace, perhaps two of them, of pods in another."""
-    found = [_limit_range(CONTAINER_LIMITED, "containers", _container_item(dice))]
+    items = [_container_item(dice)]
     if dice.chance(0.4):
-        found.append(_limit_range(CONTAINER_LIMITED, "more", _container_item(dice)))
+        items.append(_container_item(dice))
+        # Of several defaults the last one seen counts, and in which order they are seen is left to chance; where none
+        # is given, the maximum is one.
+        usual = amounts_json({"cpu": 400, "memory": 300 * MEBIBYTE})
+        items = [{**item, "default": usual} for item in items]
+    found = [_limit_range(CONTAINER_LIMITED, f"containers-{number}", item) for number, item in enumerate(items)]
     return [*found, _limit_range(POD_LIMITED, "pods", _pod_item(dice))]
 
 
