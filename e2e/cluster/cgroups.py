@@ -124,16 +124,19 @@ def container(prefix: str, pod_uid: str, container_id: str) -> ContainerCgroup:
     Args:
         prefix: What the nodes' groups begin with.
         pod_uid: ``metadata.uid`` of the pod.
-        container_id: ``status.containerStatuses[].containerID``, with or without ``containerd://``.
+        container_id: ``status.containerStatuses[].containerID``, with or without ``containerd://``; empty for the pod's
+            own group.
 
     Raises:
         ClusterError: The container has no cgroup on any node.
     """
     mounted = controllers()
     plain = container_id.removeprefix("containerd://")
-    found = sorted(mounted["cpu"].glob(f"{prefix}*/kubepods/**/pod{pod_uid}/{plain}"))
+    group = f"pod{pod_uid}/{plain}" if plain else f"pod{pod_uid}"
+    found = sorted(mounted["cpu"].glob(f"{prefix}*/kubepods/**/{group}"))
     if not found:
-        raise ClusterError(f"container {plain}", "has no cgroup on any node", remedy="check that the container runs")
+        what = f"container {plain} of pod {pod_uid}" if plain else f"pod {pod_uid}"
+        raise ClusterError(what, "has no cgroup on any node", remedy="check that it runs")
     relative = found[0].relative_to(mounted["cpu"])
     cpu, memory = found[0], mounted["memory"] / relative
     return ContainerCgroup(

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -249,14 +249,17 @@ class Cluster:
         self._state = self._recorded()
         self._running_state().forget(process)
 
-    def restart_kubelet(self, name: str, *, pause_seconds: float = 0.0) -> None:
-        """Stop a node's kubelet and start it again after a pause; its containers run on."""
+    def restart_kubelet(
+        self, name: str, *, pause_seconds: float = 0.0, meanwhile: Callable[[], None] = lambda: None
+    ) -> None:
+        """Stop a node's kubelet, do something, and start it again after a pause; its containers run on."""
         state = self._running_state()
         kubelet = state.process(f"kubelet-{name}")
         if kubelet is None:
             raise ClusterError(name, "has no kubelet here", remedy=f"name one of {', '.join(state.nodes)}")
         command = Path(f"/proc/{kubelet.pid}/cmdline").read_bytes().split(b"\0")[:-1]
         self.stop_process(kubelet)
+        meanwhile()
         time.sleep(pause_seconds)
         self.start_process(kubelet.name, [os.fsdecode(part) for part in command])
 
