@@ -92,7 +92,7 @@ def _obstacle(
     """Return the first thing that keeps a pod from being worth it, None where nothing does."""
     settings = circumstances.settings
     if circumstances.is_in_place_only and circumstances.memory.infeasible.holds_back(pod.uid, recommendation):
-        return Reason.INFEASIBLE_REMEMBERED
+        return Reason.NO_LESS_FOR_THE_POD
     if is_quick:
         return Reason.OOM_WITHOUT_CHANGE if priority.difference == 0 else None
     if priority.is_outside_bounds:

@@ -145,6 +145,10 @@ class Reason(Enum):
         "infeasible_remembered",
         "An earlier resize was infeasible, and the recommendation asks for no less of anything.",
     )
+    NO_LESS_FOR_THE_POD = (
+        "no_less_for_the_pod",
+        "An earlier resize was infeasible, and what policies and limits leave of the recommendation is no less.",
+    )
     NOTHING_TO_APPLY = (
         "nothing_to_apply",
         "The recommendation sets no resource of any container.",

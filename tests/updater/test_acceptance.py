@@ -161,7 +161,7 @@ def test_acceptance(row: str, subject: Pod, priority: Priority, acceptance: Acce
 @pytest.mark.parametrize(
     ("row", "mode", "recommendation", "acceptance"),
     [
-        ("updater:P-7", IN_PLACE, RECOMMENDED, no(Reason.INFEASIBLE_REMEMBERED)),
+        ("updater:P-7", IN_PLACE, RECOMMENDED, no(Reason.NO_LESS_FOR_THE_POD)),
         ("updater:P-7", IN_PLACE, Recommendation((recommended("c", "249m/9Gi"),)), yes(Reason.OUTSIDE_BOUNDS)),
         ("updater:P-7", IPOR, RECOMMENDED, yes(Reason.OUTSIDE_BOUNDS)),
         ("updater:P-7", RECREATE, RECOMMENDED, yes(Reason.OUTSIDE_BOUNDS)),

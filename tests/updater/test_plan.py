@@ -378,6 +378,13 @@ IN_PLACE_ROWS: list[tuple[str, Scene, Outcomes, list[str]]] = [
         for target in ("250m/300Mi", "249m/300Mi", "250m/-")
     ),
     (
+        # The phase counts before what is remembered, so that this is not told of as D-44 is.
+        "updater:D-44",
+        one(IN_PLACE, pending(small()), memory=remembering("250m/300Mi")),
+        all_done,
+        ["p0 skip no_less_for_the_pod", QUIET],
+    ),
+    (
         "updater:D-45",
         one(IN_PLACE, resizing(small(), INFEASIBLE), memory=remembering("251m/100Mi")),
         all_done,
