@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import READY, ConditionStatus, Pod
@@ -17,6 +17,7 @@ from autoscaling.vpa import BoostType, ControlledValues, CpuBoost, Vpa
 BOOST_ANNOTATION_PREFIX = "vpaCpuStartupBoost/"
 """Beginning of the annotations that keep a container's own resources while it is boosted; its name follows."""
 
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 _ONE_MILLICORE = Quantity.of_milli(1)
 
 
@@ -105,14 +106,15 @@ def boosted_containers(annotations: Mapping[str, str] | None) -> tuple[str, ...]
 def remaining(pod: Pod, vpa: Vpa, container: str, now: datetime) -> timedelta | None:
     """Return how long a container's boost lasts on, negative once it is over; None while the pod is not Ready.
 
-    The duration is read from the VPA as it is now; without one the boost is over as soon as the pod is Ready.
+    The duration is read from the VPA as it is now; without one the boost is over as soon as the pod is Ready. A pod
+    that does not say since when it is Ready has been for longer than any duration.
 
     Spec: updater U-2.
     """
     ready = pod.condition(READY)
-    if ready is None or ready.status is not ConditionStatus.TRUE or ready.last_transition_time is None:
+    if ready is None or ready.status is not ConditionStatus.TRUE:
         return None
-    return ready.last_transition_time + _duration(vpa, container) - now
+    return (ready.last_transition_time or _LONG_AGO) + _duration(vpa, container) - now
 
 
 def is_over(pod: Pod, vpa: Vpa, container: str, now: datetime) -> bool:

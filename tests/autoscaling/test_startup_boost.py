@@ -162,6 +162,12 @@ def test_when_a_boost_is_over(row: str, the_vpa: Vpa, ready: ConditionStatus, re
     assert is_over(the_pod, the_vpa, "c", T0 + timedelta(milliseconds=ready_for_ms)) is over, row
 
 
+@pytest.mark.parametrize("the_vpa", [boosted(SECONDS_10), boosted(None)])
+def test_a_boost_is_over_where_the_pod_does_not_say_since_when_it_is_ready(the_vpa: Vpa) -> None:
+    the_pod = replace(pod(), conditions=(PodCondition("Ready", ConditionStatus.TRUE),))
+    assert is_over(the_pod, the_vpa, "c", T0), "updater:U-2"
+
+
 def test_the_time_that_is_left() -> None:
     ready = PodCondition("Ready", ConditionStatus.TRUE, last_transition_time=T0)
     the_pod = replace(pod(), conditions=(ready,))
