@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bench.row import Benchmark
+from bench.rows.a1 import WebhookLatency
+from bench.rows.a2 import WebhookRate
 from bench.rows.r1 import FoldArrays
 from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
 from bench.rows.r4 import WholeRound
 from bench.rows.r8 import WriteCheckpoints
 from bench.rows.r9 import Growth
+from bench.rows.s1 import EmbeddedServer
+from bench.rows.s2 import Demonstration
 from bench.rows.u1 import PlanRound
 
 _ROWS: tuple[type[Benchmark], ...] = (
@@ -21,6 +25,10 @@ _ROWS: tuple[type[Benchmark], ...] = (
     Growth,
     WriteCheckpoints,
     PlanRound,
+    WebhookLatency,
+    WebhookRate,
+    EmbeddedServer,
+    Demonstration,
 )
 ROWS: Mapping[str, type[Benchmark]] = {row.name: row for row in _ROWS}
 """In the order in which they run: rows that want the same cluster stand together."""

@@ -62,6 +62,22 @@ type updaterScene struct {
 	ReplicaSets []*appsv1.ReplicaSet           `json:"replicaSets"`
 }
 
+var scenes = map[string]*updaterScene{}
+
+// readUpdaterScene reads a scene once; nothing in a round changes it.
+func readUpdaterScene(file string) (*updaterScene, error) {
+	if known, found := scenes[file]; found {
+		return known, nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	content := &updaterScene{}
+	scenes[file] = content
+	return content, json.Unmarshal(raw, content)
+}
+
 // planner makes the decisions of one round from upstream's exported parts, in the order in which its loop uses them.
 type planner struct {
 	factory   restriction.PodsRestrictionFactory
@@ -74,12 +90,8 @@ type planner struct {
 
 // plan runs one round over a scene, writes which pods were acted on, and leaves the acting itself out of its time.
 func plan(file, out string) (answer, error) {
-	raw, err := os.ReadFile(file)
+	content, err := readUpdaterScene(file)
 	if err != nil {
-		return answer{}, err
-	}
-	content := &updaterScene{}
-	if err := json.Unmarshal(raw, content); err != nil {
 		return answer{}, err
 	}
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://nowhere.invalid", Transport: yes{}, QPS: -1})

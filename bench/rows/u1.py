@@ -92,8 +92,8 @@ class PlanRound(Benchmark):
         theirs = set(msgspec.json.decode((self.setting.folder / "touched.json").read_bytes(), type=list[str]))
         if self.ours_touched != theirs or not theirs:
             raise DisagreementError(
-                f"{len(theirs & self.ours_touched)} pods acted on by both, {len(self.ours_touched - theirs)} only by us, "
-                f"{len(theirs - self.ours_touched)} only by the peer"
+                f"{len(theirs & self.ours_touched)} pods acted on by both, "
+                f"{len(self.ours_touched - theirs)} only by us, {len(theirs - self.ours_touched)} only by the peer"
             )
 
     def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:

@@ -1,0 +1,112 @@
+"""S-1: lists, watches and memory of the embedded API server."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Sequence
+
+import aiohttp
+import msgspec
+
+from bench.errors import DisagreementError
+from bench.figures import Bound, Figure, Run, Spread, Target, Unit
+from bench.hosting import ApiHost
+from bench.row import Benchmark
+
+_PAGE = 500
+_FIELD_OF_EVERY_POD = b'"containerStatuses"'
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Head(msgspec.Struct):
+    metadata: _Meta
+    items: msgspec.Raw
+
+
+class EmbeddedServer(Benchmark):
+    """One client over TLS: all pages of all pods, then a watch while pods change as fast as they can."""
+
+    name = "S-1"
+    title = "embedded API server: list, watch, memory with 10,000 VPAs and 100,000 pods"
+    turns = 3
+
+    def set_up(self) -> None:
+        """Start the server."""
+        self.vpas = self.setting.choose(10_000, 1_000)
+        self.events = self.setting.choose(20_000, 5_000)
+        self.host = ApiHost(self.setting.folder, "--vpas", str(self.vpas), "--pods-per-vpa", "10")
+        self.memory = [self.host.hosted.resident_bytes]
+
+    def run_ours(self, turn: int) -> Run:
+        """List everything and follow changes once."""
+        del turn
+        return asyncio.run(self._run())
+
+    async def _run(self) -> Run:
+        context = ssl.create_default_context(cafile=self.host.hosted.authority)
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as client:
+            began = time.perf_counter()
+            listed, revision = await self._list(client)
+            list_seconds = time.perf_counter() - began
+            watch_seconds = await self._watch(client, revision)
+        if listed != self.vpas * 10:
+            raise DisagreementError(f"{listed} pods were listed, {self.vpas * 10} are there")
+        rates = {"pods": listed / list_seconds, "events": self.events / watch_seconds}
+        return Run(list_seconds + watch_seconds, values=rates)
+
+    async def _list(self, client: aiohttp.ClientSession) -> tuple[int, str]:
+        """Read all pages; returns the number of pods and the revision."""
+        listed, query, decode = 0, {"limit": str(_PAGE)}, msgspec.json.Decoder(_Head).decode
+        while True:
+            async with client.get(f"{self.host.hosted.url}/api/v1/pods", params=query) as answer:
+                body = await answer.read()
+            listed += body.count(_FIELD_OF_EVERY_POD)
+            metadata = decode(body).metadata
+            if not metadata.continue_:
+                return listed, metadata.resource_version
+            query = {"limit": str(_PAGE), "continue": metadata.continue_}
+
+    async def _watch(self, client: aiohttp.ClientSession, revision: str) -> float:
+        """Follow changes from a revision on; returns the seconds from the first write to the last event."""
+        query = {"watch": "1", "resourceVersion": revision}
+        async with client.get(f"{self.host.hosted.url}/api/v1/pods", params=query) as answer:
+            began, seen = time.perf_counter(), 0
+            self.host.begin_writing(self.events)
+            async for chunk in answer.content.iter_any():
+                seen += chunk.count(b"\n")
+                if seen >= self.events:
+                    break
+            seconds = time.perf_counter() - began
+        self.memory.append(self.host.end_writing().resident_bytes)
+        return seconds
+
+    def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:
+        """Report both rates and the memory; the writing is part of the time of the events."""
+        del peer
+        at_least = Bound.OURS_AT_LEAST
+        return [
+            Figure(
+                "S-1/list", Spread.of([run.value("pods") for run in ours]), unit=Unit.PER_SECOND,
+                target=self.target(Target(at_least, 20_000), judged_when_quick=False), note="pods, pages of 500, TLS",
+            ),
+            Figure(
+                "S-1/watch", Spread.of([run.value("events") for run in ours]), unit=Unit.PER_SECOND,
+                target=self.target(Target(at_least, 5_000), judged_when_quick=False), note="events, writing included",
+            ),
+            Figure(
+                "S-1/memory", Spread.of([size / 2**30 for size in self.memory]), unit=Unit.GIBIBYTES,
+                target=self.target(Target(Bound.OURS_AT_MOST, 8), judged_when_quick=False),
+                note=f"loaded in {self.host.hosted.load_seconds:.0f} s",
+            ),
+        ]  # fmt: skip
+
+    def tear_down(self) -> None:
+        """End the server."""
+        if hasattr(self, "host"):
+            self.host.stop()
