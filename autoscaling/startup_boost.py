@@ -17,7 +17,7 @@ from autoscaling.vpa import BoostType, ControlledValues, CpuBoost, Vpa
 BOOST_ANNOTATION_PREFIX = "vpaCpuStartupBoost/"
 """Beginning of the annotations that keep a container's own resources while it is boosted; its name follows."""
 
-_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+_LONG_AGO = datetime(1000, 1, 1, tzinfo=UTC)
 _ONE_MILLICORE = Quantity.of_milli(1)
 
 

@@ -162,7 +162,9 @@ def test_when_a_boost_is_over(row: str, the_vpa: Vpa, ready: ConditionStatus, re
     assert is_over(the_pod, the_vpa, "c", T0 + timedelta(milliseconds=ready_for_ms)) is over, row
 
 
-@pytest.mark.parametrize("the_vpa", [boosted(SECONDS_10), boosted(None)])
+@pytest.mark.parametrize(
+    "the_vpa", [boosted(SECONDS_10), boosted(None), boosted(replace(TWICE, duration_seconds=-(2**31)))]
+)
 def test_a_boost_is_over_where_the_pod_does_not_say_since_when_it_is_ready(the_vpa: Vpa) -> None:
     the_pod = replace(pod(), conditions=(PodCondition("Ready", ConditionStatus.TRUE),))
     assert is_over(the_pod, the_vpa, "c", T0), "updater:U-2"
