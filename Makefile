@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock
+.PHONY: help setup test demo soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock bench bench-quick
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -59,6 +59,12 @@ cluster-up: e2e-build ## A real local cluster that stays until cluster-down; roo
 
 cluster-down: setup ## Take the local cluster down.
 	$(BIN)/python -m e2e.cluster down
+
+bench: setup ## Measure against upstream's Go packages (needs Go); ROW=R-4 for one row, results in results/bench.
+	$(BIN)/python -m bench $(ROW)
+
+bench-quick: setup ## A reduced size of each benchmark, in minutes.
+	$(BIN)/python -m bench --quick $(ROW)
 
 lock: setup ## Resolve requirements.lock anew from pyproject.toml.
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
