@@ -116,7 +116,7 @@ class Lockstep:
         channel = Channel(url)
         welcome = channel.join()
         self._traffic = LockstepTraffic(channel.name)
-        channel.rest(Report(turns=0, until=welcome.now))
+        channel.rest(Report(number=0, turns=0, until=welcome.now))
         self._timeline = Timeline(welcome.origin, channel.turn().now)
         self._selector = LockstepSelector(channel, self._timeline, self._traffic)
         self.pacing = LockstepPacing(self._timeline, welcome.seed)

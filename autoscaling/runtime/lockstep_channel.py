@@ -61,6 +61,7 @@ class Report(msgspec.Struct, frozen=True):
     """What a process says when it has nothing left to do.
 
     Args:
+        number: Counts the reports of the process.
         turns: How many it has had.
         until: When it wants the next one; None for never.
         calls: Its requests that have no answer yet.
@@ -68,11 +69,22 @@ class Report(msgspec.Struct, frozen=True):
         ended: Watches that have ended since the last report.
     """
 
+    number: int
     turns: int
     until: datetime | None
     calls: int = 0
     lines: dict[str, int] = {}
     ended: tuple[str, ...] = ()
+
+
+class Objection(msgspec.Struct, frozen=True):
+    """What a process says when it has something to do before its turn.
+
+    Args:
+        number: Of the report that no longer holds; the report itself may arrive later than this.
+    """
+
+    number: int
 
 
 class Channel:
@@ -108,13 +120,12 @@ class Channel:
             LockstepLostError: There is no clock, or it does not want this process.
         """
         try:
-            self._presence, self._rest, self._words = (socket.create_connection(self._address) for _ in range(3))
-            self._rest.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._words.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            raise self._lost(str(error)) from error
-        self._ask(self._presence, "")
-        return self._decoded(Welcome, self._answer(self._presence, lasting=True))
+            self._presence, self._rest, self._words = self._connected(), self._connected(), self._connected()
+            self._ask(self._presence, "")
+            return self._decoded(Welcome, self._answer(self._presence, lasting=True))
+        except LockstepLostError:
+            self.close()
+            raise
 
     def rest(self, report: Report) -> None:
         """Say that there is nothing left to do.
@@ -132,13 +143,16 @@ class Channel:
         """
         return self._decoded(Moment, self._answer(self._rest))
 
-    def go_on(self) -> Moment:
+    def go_on(self, number: int) -> Moment:
         """Go on after ``rest`` although it is not this process's turn; if it is by now, the answer tells.
+
+        Args:
+            number: Of the report.
 
         Raises:
             LockstepLostError: The clock is gone.
         """
-        self._ask(self._words, "/work")
+        self._ask(self._words, "/work", msgspec.json.encode(Objection(number)))
         moment = self.turn()
         # Taken before anything else is said, so that this word never overtakes a later one.
         self._answer(self._words)
@@ -161,6 +175,14 @@ class Channel:
                 connection.close()
         self._presence = self._rest = self._words = None
 
+    def _connected(self) -> socket.socket:
+        try:
+            connection = socket.create_connection(self._address)
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
     def _ask(self, connection: socket.socket | None, verb: str, body: bytes = b"") -> None:
         """Send a request in one piece."""
         head = f"POST {self._path}{verb} HTTP/1.1\r\nHost: {self._address[0]}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -175,12 +197,14 @@ class Channel:
         """Return the body of an answer, or the first line of one that does not end."""
         if connection is None:
             raise self._lost("it has not been joined")
+        answer = HTTPResponse(connection, method="POST")
         try:
-            answer = HTTPResponse(connection, method="POST")
             answer.begin()
             body = answer.readline() if lasting and answer.status == _OK else answer.read()
         except (OSError, HTTPException) as error:
             raise self._lost(str(error) or type(error).__name__) from error
+        finally:
+            answer.close()
         if answer.status != _OK:
             raise self._lost(f"it answered {answer.status}: {body.decode(errors='replace')}")
         return body

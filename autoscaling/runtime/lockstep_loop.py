@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import selectors
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -24,7 +23,8 @@ Events = list[tuple[selectors.SelectorKey, int]]
 _PATIENCE_SECONDS = 0.05
 """A request that is not answered within this real time may be kept waiting by the clock, so the clock is told of it."""
 
-_SMALLEST = timedelta(microseconds=1)
+_RESOLUTION_SECONDS = 1e-6
+"""The clock counts microseconds; timers that end between two of them are due at the nearer one."""
 
 
 class LockstepSelector(selectors.BaseSelector):
@@ -44,6 +44,7 @@ class LockstepSelector(selectors.BaseSelector):
         self._timeline = timeline
         self._traffic = traffic
         self._turns = 1
+        self._reports = 0
         self._inner = selectors.DefaultSelector()
         self._inner.register(channel, selectors.EVENT_READ, channel)
 
@@ -72,7 +73,7 @@ class LockstepSelector(selectors.BaseSelector):
         if self._timeline.has_left:
             return self._inner.select(timeout)
         events, _ = self._look(0)
-        if events or (timeout is not None and timeout <= 0):
+        if events or (timeout is not None and timeout < _RESOLUTION_SECONDS / 2):
             return events
         try:
             return self._rest(timeout)
@@ -105,19 +106,20 @@ class LockstepSelector(selectors.BaseSelector):
                 return events
         self._channel.rest(self._report(timeout))
         events, is_called = self._look(None)
-        self._move(self._channel.turn() if is_called else self._channel.go_on())
+        self._move(self._channel.turn() if is_called else self._channel.go_on(self._reports))
         return events
 
     def _report(self, timeout: float | None) -> Report:
         """Say that there is nothing left to do before some time."""
         now = self._timeline.now
-        due = [] if timeout is None else [now + max(_SMALLEST, _SMALLEST * math.ceil(timeout * 1e6 - 0.01))]
+        due = [] if timeout is None else [now + timedelta(seconds=timeout)]
         if (alarm := self._timeline.next_alarm()) is not None:
             due.append(alarm)
         if self._traffic.is_blocked:
             due.append(now)
         lines, ended = self._traffic.take_news()
-        return Report(self._turns, min(due, default=None), self._traffic.calls, lines, ended)
+        self._reports += 1
+        return Report(self._reports, self._turns, min(due, default=None), self._traffic.calls, lines, ended)
 
     def _move(self, moment: Moment) -> None:
         """Take over the clock's time and, if it is this process's turn, do what is due by then."""
@@ -145,6 +147,8 @@ class LockstepLoop(asyncio.SelectorEventLoop):
         self._place = selector
         self._timeline = timeline
         super().__init__(selector)
+        # What the library counts as the same time: its own idea of it is finer than a float is after some months.
+        self._clock_resolution = _RESOLUTION_SECONDS
         selector.deliver = self.call_soon
 
     def time(self) -> float:

@@ -12,12 +12,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from autoscaling.runtime.lockstep_channel import Report, Welcome
+from autoscaling.runtime.lockstep_channel import Objection, Report, Welcome
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError
 from evenkeel.simulator.lockstep.participants import Participant
 
 PREFIX = "/clock"
 _REPORT = msgspec.json.Decoder(Report)
+_OBJECTION = msgspec.json.Decoder(Objection)
 
 
 class Presence(Response):
@@ -72,7 +73,7 @@ def application(lockstep: Lockstep) -> Starlette:
         return Response(msgspec.json.encode(moment))
 
     async def work(request: Request) -> Response:
-        lockstep.work(_name(request))
+        lockstep.work(_name(request), _OBJECTION.decode(await request.body()))
         return Response()
 
     async def leave(request: Request) -> Response:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from autoscaling.errors import EvenkeelError
-from autoscaling.runtime.lockstep_channel import Moment, Report, Welcome
+from autoscaling.runtime.lockstep_channel import Moment, Objection, Report, Welcome
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.watches import OpenWatch
 from evenkeel.simulator.clock import ManualClock
@@ -122,15 +122,17 @@ class Lockstep:
         if report.turns != participant.turns:
             raise LockstepError(f"process {name!r} has seen {report.turns} of {participant.turns} turns")
         resting = participant.rest(report)
+        if report.number == participant.objection:
+            participant.go_on(self._clock.now())
         self._changed.set()
         await asyncio.wait((resting,))
         if resting.cancelled():
             raise LockstepError(f"process {name!r} was dismissed")
         return resting.result()
 
-    def work(self, name: str) -> None:
+    def work(self, name: str, objection: Objection) -> None:
         """Take in that a process has something to do before its turn."""
-        self._participant(name).go_on(self._clock.now())
+        self._participant(name).object(objection.number, self._clock.now())
         self._changed.set()
 
     def dismiss(self, name: str) -> None:

@@ -21,6 +21,8 @@ class Participant:
         calls: Its requests without an answer, by its last report.
         lines: Lines that it has seen of each of its watches.
         dismissed: Set when nobody waits for it any more.
+        report: Number of its last report.
+        objection: Number of the last report that it has objected to.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Participant:
     calls: int = 0
     lines: dict[str, int] = field(default_factory=dict)
     dismissed: asyncio.Event = field(default_factory=asyncio.Event)
+    report: int = -1
+    objection: int = -1
     _resting: asyncio.Future[Moment] | None = None
 
     @property
@@ -38,6 +42,7 @@ class Participant:
 
     def rest(self, report: Report) -> asyncio.Future[Moment]:
         """Take in what it says when it has nothing left to do; returns when it goes on."""
+        self.report = report.number
         self.until = report.until
         self.calls = report.calls
         self.lines.update(report.lines)
@@ -56,6 +61,12 @@ class Participant:
         if self._resting is not None and not self._resting.done():
             self._resting.set_result(Moment(now, self.turns))
         self._resting = None
+
+    def object(self, number: int, now: datetime) -> None:
+        """Take in that a report no longer holds; one that is yet to come will not hold either."""
+        self.objection = number
+        if self.report == number:
+            self.go_on(now)
 
     def dismiss(self) -> None:
         """Have done with it."""
