@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,13 +31,14 @@ class RecommenderDuel:
     def __init__(self, shape: Shape, folder: Path, *flags: str) -> None:
         now = datetime.now(UTC)
         self.shape = shape
-        self.folder = folder
+        # A folder of its own: the ticks of another cluster have the same numbers.
+        self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.names = pod_names(shape)
         self._usage = Usage(shape, first_tick(now))
         created = first_tick(now)
-        write_scene(folder / "scene.json", shape, created)
+        write_scene(self.folder / "scene.json", shape, created)
         self.peer = Peer()
-        self.peer.ask("recommender", file=str(folder / "scene.json"))
+        self.peer.ask("recommender", file=str(self.folder / "scene.json"))
         self.ours = OurRecommender(shape, created, *flags)
         model = self.ours.loop.model
         rows = [model.row_of(pod.namespace, pod.name, container) for pod in self.names for container in CONTAINERS]
@@ -127,6 +130,7 @@ class RecommenderDuel:
         """End both sides."""
         self.peer.stop()
         self.ours.stop()
+        shutil.rmtree(self.folder)
 
 
 class DuelPool:
