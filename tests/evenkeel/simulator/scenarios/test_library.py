@@ -62,7 +62,8 @@ def test_the_scenarios_that_are_promised_are_there() -> None:
     # The conflict with an HPA follows once the processes know it.
     assert set(library.names()) >= {
         "burn", "deferred-then-evicted", "in-progress-then-evicted", "infeasible", "pdb-blocks", "single-replica",
-        "oom", "memory-shrink", "quota", "limitrange", "node-pressure", "rollout", "startup-boost", "upstream-side-by-side",
+        "oom", "memory-shrink", "quota", "limitrange", "node-pressure", "rollout", "startup-boost",
+        "upstream-side-by-side",
     }  # fmt: skip
 
 
