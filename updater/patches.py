@@ -54,17 +54,19 @@ class PodPatches:
     annotations: Patch
 
 
-def resize_patch(pod: Pod, targets: Iterable[ContainerTarget]) -> Patch:
+def resize_patch(pod: Pod, targets: Iterable[ContainerTarget | None]) -> Patch:
     """Return the operations that set new requests and limits (updater X-3).
 
     Args:
-        targets: What each of ``pod.containers`` gets, in order.
+        targets: What each of ``pod.containers`` gets, in order; None for one that is left out altogether.
 
     Returns:
         Operations in container order; empty where nothing is set and no container lacks its resources.
     """
     operations: list[PatchOperation] = []
     for index, (container, target) in enumerate(zip(pod.containers, targets, strict=True)):
+        if target is None:
+            continue
         path = f"/spec/containers/{index}/resources"
         current = container.resources
         if current.requests is None and current.limits is None:
@@ -110,9 +112,10 @@ def in_place_patches(
     return PodPatches((uid, *names, *resize), (uid, *annotations))
 
 
-def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget]) -> bool:
+def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget | None]) -> bool:
     """Say whether the pod's spec asks for exactly what would be set (beyond:B-31, updater K-11)."""
-    return all(_asks_for(c, target) for c, target in zip(pod.containers, targets, strict=True))
+    pairs = zip(pod.containers, targets, strict=True)
+    return all(target is None or _asks_for(container, target) for container, target in pairs)
 
 
 def pointer_token(text: str) -> str:

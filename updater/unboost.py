@@ -28,6 +28,9 @@ from updater.resize_status import resize_status
 from updater.selection import Member
 from updater.settings import Settings
 
+Targets = tuple[ContainerTarget | None, ...]
+"""What each container of a pod gets; None for one that is left out altogether."""
+
 
 class Verdict(Enum):
     """What becomes of a boosted pod's place in the queue."""
@@ -146,7 +149,7 @@ def _obstacle(member: Member, members: list[Member], around: Surroundings) -> Re
     return None if group.is_disruptable else group.shortage
 
 
-def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> tuple[ContainerTarget, ...]:
+def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> Targets:
     """Return what each container gets (updater U-5).
 
     In mode Off only containers whose boost is over change, back to what they had. In every other mode a container that
@@ -154,30 +157,32 @@ def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimi
     """
     is_off = vpa.update_mode is UpdateMode.OFF
     processed = None if is_off or vpa.recommendation is None else process(pod, vpa, limits)
-    return with_boosts_taken_back(pod, expired, container_targets(pod, vpa, processed, limits))
+    targets = with_boosts_taken_back(pod, expired, container_targets(pod, vpa, processed, limits))
+    if not is_off:
+        return targets
+    pairs = zip(pod.containers, targets, strict=True)
+    return tuple(target if container.name in expired else None for container, target in pairs)
 
 
-def with_boosts_taken_back(
-    pod: Pod, expired: tuple[str, ...], recommended: tuple[ContainerTarget, ...]
-) -> tuple[ContainerTarget, ...]:
+def with_boosts_taken_back(pod: Pod, expired: tuple[str, ...], recommended: tuple[ContainerTarget, ...]) -> Targets:
     """Return what each container of a pod with boosts gets (updater U-5).
 
     Args:
         expired: Containers whose boost is over: they get what is recommended, or what they had where that is nothing.
-        recommended: For each of ``pod.containers``; of those still boosted it does not count.
+        recommended: For each of ``pod.containers``; those still boosted are left out.
 
     Raises:
         InvalidObjectError: An annotation of an expired boost cannot be read.
     """
     boosted = frozenset(boosted_containers(pod.annotations))
-    targets: list[ContainerTarget] = []
+    targets: list[ContainerTarget | None] = []
     for container, target in zip(pod.containers, recommended, strict=True):
         if container.name in expired:
             # An annotation that cannot be read is an obstacle even where it would not be needed.
             original = _original(pod, container)
             targets.append(target if target.requests or target.limits else original)
         else:
-            targets.append(NOTHING if container.name in boosted else target)
+            targets.append(None if container.name in boosted else target)
     return tuple(targets)
 
 

@@ -112,12 +112,12 @@ def _resize(work: VpaWork, candidate: Candidate) -> Decision:
         return Decision(pod.ref, Action.FAIL, group, work.scope)
     # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
     processed = candidate.processed if vpa.recommendation is not None else None
-    targets = container_targets(pod, vpa, processed, work.circumstances.limits)
+    recommended = container_targets(pod, vpa, processed, work.circumstances.limits)
     # Boosts that nobody else takes back, with their gate off or none in the VPA any more, end with an update.
     boosted = boosted_containers(pod.annotations)
     expired = tuple(name for name in boosted if is_over(pod, vpa, name, work.circumstances.now))
     try:
-        targets = with_boosts_taken_back(pod, expired, targets) if boosted else targets
+        targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
     except InvalidObjectError as error:
         return Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error))
     resize = resize_patch(pod, targets)

@@ -161,6 +161,22 @@ def test_an_annotation_that_cannot_be_read_is_named(text: str, entries: tuple[Co
         unboost(the_pod, ("c",), around(boosting_vpa(*entries), the_pod, replicas=1))
 
 
+@pytest.mark.parametrize(
+    ("row", "mode", "annotated"),
+    [
+        ("updater:U-5 mode Off", UpdateMode.OFF, ("c",)),
+        ("updater:U-5 still boosted", UpdateMode.RECREATE, ("c", "d")),
+    ],
+)
+def test_a_container_that_is_left_out_gets_no_empty_resources(
+    row: str, mode: UpdateMode, annotated: tuple[str, ...]
+) -> None:
+    the_pod = boosted_pod(annotated=annotated)
+    with_bare = replace(the_pod, containers=(*the_pod.containers, container("d")))
+    resize, _ = sent(with_bare, boosting_vpa(recommended("c", "150m"), mode=mode))
+    assert len(resize) == 1, row
+
+
 @pytest.mark.parametrize("text", ["null", "{}", '{"requests": null}', '{"limits": {}}'])
 def test_an_annotation_that_keeps_nothing_gives_nothing_back(text: str) -> None:
     the_pod = boosted_pod(text=text)
