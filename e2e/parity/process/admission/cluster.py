@@ -70,7 +70,8 @@ class ClusterMaker:
         self._seed, self._size, self._reviews = seed, size, reviews
         self._has_vpa_config = self._dice.chance(0.5)
         self._workloads = WorkloadMaker(Dice(seed, "workloads"), now)
-        choices = Choices(oom_seconds=self._has_vpa_config, oom_bumps=self._has_vpa_config)
+        self._has_boosts = self._dice.chance(0.6)
+        choices = Choices(oom_seconds=self._has_vpa_config, oom_bumps=self._has_vpa_config, boosts=self._has_boosts)
         self._scalers = ScalerMaker(Dice(seed, "vpas"), now, choices)
         self._recommendations = RecommendationMaker(Dice(seed, "recommendations"))
 
@@ -85,6 +86,8 @@ class ClusterMaker:
         flags = (
             f"--feature-gates=InPlace={'true' if self._dice.chance(0.5) else 'false'}",
             f"--feature-gates=PerVPAConfig={'true' if self._has_vpa_config else 'false'}",
+            f"--feature-gates=CPUStartupBoost={'true' if self._has_boosts and self._dice.chance(0.7) else 'false'}",
+            *self._dice.some(("--max-allowed-cpu-boost=700m",), 0.3),
             *self._dice.some(("--vpa-object-namespace=free",), 0.15),
         )
         return AdmissionCluster(self._seed, flags, tuple(objects), probed, reviews)

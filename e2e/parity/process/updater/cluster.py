@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from e2e.parity.process.changes import Change, ChangeKind, partial
-from e2e.parity.process.updater.pods import StateMaker, conditions_json, pod_body
+from e2e.parity.process.updater.pods import StateMaker, pod_body
 from e2e.parity.process.world import surroundings
 from e2e.parity.process.world.dice import Dice
 from e2e.parity.process.world.recommendations import RecommendationMaker
@@ -37,6 +37,7 @@ class UpdaterCluster:
         changes: What happens to it after the first round, after the second, and so on.
         workloads: Namespace and name of the workload of each pod.
         twins: One name for all pods of a workload that differ in nothing but name and uid.
+        boosted: Pods whose start-up boost the updater takes back whenever it can, round or no round.
         is_alive: Whether the admission controller seems to live.
     """
 
@@ -46,6 +47,7 @@ class UpdaterCluster:
     changes: tuple[tuple[Change, ...], ...]
     workloads: Mapping[PodKey, str]
     twins: Mapping[PodKey, str]
+    boosted: frozenset[PodKey]
     is_alive: bool
 
     @property
@@ -60,6 +62,7 @@ class _Draft:
 
     objects: list[JsonObject] = field(default_factory=list)
     scalers: list[tuple[JsonObject, Workload]] = field(default_factory=list)
+    boosted: set[PodKey] = field(default_factory=set)
     resizing: dict[str, list[JsonObject]] = field(default_factory=dict)
     workloads: dict[PodKey, str] = field(default_factory=dict)
     twins: dict[PodKey, str] = field(default_factory=dict)
@@ -80,8 +83,10 @@ class ClusterMaker:
         self._seed, self._size, self._rounds = seed, size, rounds
         self._has_vpa_config = self._dice.chance(0.5)
         self._workloads = WorkloadMaker(Dice(seed, "workloads"), now)
-        self._states = StateMaker(Dice(seed, "pods"), now)
-        self._scalers = ScalerMaker(Dice(seed, "vpas"), now, Choices(oom_seconds=self._has_vpa_config))
+        self._takes_boosts_back = self._dice.chance(0.4)
+        self._states = StateMaker(Dice(seed, "pods"), now, 0.2 if self._takes_boosts_back else 0.03)
+        choices = Choices(oom_seconds=self._has_vpa_config, boosts=self._takes_boosts_back)
+        self._scalers = ScalerMaker(Dice(seed, "vpas"), now, choices)
         self._recommendations = RecommendationMaker(Dice(seed, "recommendations"))
         self._now = now
 
@@ -98,7 +103,8 @@ class ClusterMaker:
         changes = tuple(tuple(self._change(draft)) for _ in range(self._rounds - 1))
         flags = self._flags()
         objects = tuple(draft.objects)
-        return UpdaterCluster(self._seed, flags, objects, changes, draft.workloads, draft.twins, is_alive)
+        boosted = frozenset(draft.boosted if self._takes_boosts_back else ())
+        return UpdaterCluster(self._seed, flags, objects, changes, draft.workloads, draft.twins, boosted, is_alive)
 
     def _add_workload(self, draft: _Draft, name: str, namespace: str) -> None:
         """Make up a workload, its pods and its VPAs."""
@@ -132,6 +138,8 @@ class ClusterMaker:
             key = (workload.namespace, name)
             draft.workloads[key] = f"{workload.namespace}/{workload.name}"
             draft.twins[key] = _likeness(pod)
+            if any(key.startswith("vpaCpuStartupBoost/") for key in state.annotations or ()):
+                draft.boosted.add((workload.namespace, name))
             if state.conditions:
                 draft.resizing.setdefault(draft.twins[key], []).append(pod)
 
@@ -147,7 +155,7 @@ class ClusterMaker:
         for twins in draft.resizing.values():
             # All that are alike at once: which of them an updater has acted on before is left to chance.
             if self._dice.chance(0.25):
-                over = {"conditions": conditions_json(())}
+                over = {"conditions": [row for row in rows(twins[0], "status", "conditions") if row["type"] == "Ready"]}
                 changes += [Change(ChangeKind.MERGE, partial(pod, status=over)) for pod in twins]
         return changes
 
@@ -162,6 +170,7 @@ class ClusterMaker:
             f"--in-place-skip-disruption-budget={'true' if dice.chance(0.4) else 'false'}",
             f"--feature-gates=InPlace={'true' if dice.chance(0.75) else 'false'}",
             f"--feature-gates=PerVPAConfig={'true' if self._has_vpa_config else 'false'}",
+            f"--feature-gates=CPUStartupBoost={'true' if self._takes_boosts_back else 'false'}",
         ]
         only = dice.weighted(
             {"": 0.4, "--ignored-vpa-object-namespaces=ignored": 0.45, "--vpa-object-namespace=free": 0.15}

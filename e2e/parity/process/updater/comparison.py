@@ -80,6 +80,9 @@ class Comparison:
 
     def _first(self, workload: str) -> Difference | None:
         """Return the first difference between what was done about a workload."""
+        boosts = self._boosted(workload)
+        if boosts is not None:
+            return boosts
         for number in range(len(self.upstream.rounds)):
             theirs = self._steps(self.upstream, number, workload)
             own = self._steps(self.ours, number, workload)
@@ -89,6 +92,27 @@ class Comparison:
                 if upstream != ours:
                     return self._difference(workload, number, left, right)
         return None
+
+    def _boosted(self, workload: str) -> Difference | None:
+        """Return what only one side did about a workload's pods whose boost is taken back."""
+        names = {f" {namespace}/{name}: " for (namespace, name), of in self.cluster.workloads.items() if of == workload}
+        theirs, ours = (
+            {step for step in record.boosted if any(name in step[0] for name in names)}
+            for record in (self.upstream, self.ours)
+        )
+        if theirs == ours:
+            return None
+        only = [sorted(theirs - ours), sorted(ours - theirs)]
+        hints = (f"flags: {' '.join(self.cluster.flags)}", *self._vpas(workload), *self._bodies(workload))
+        case = f"seed {self.cluster.seed}, workload {workload}, boosts that are taken back"
+        return Difference(case, "updater section 5 or upstream-1.8.1 2.5", f"only {only[0]}", f"only {only[1]}", hints)
+
+    def _bodies(self, workload: str) -> Iterator[str]:
+        """Yield the pods of a workload whose boost is taken back."""
+        for pod in self.cluster.objects:
+            key = (text(pod, "metadata", "namespace"), text(pod, "metadata", "name"))
+            if pod["kind"] == "Pod" and key in self.cluster.boosted and self.cluster.workloads[key] == workload:
+                yield f"pod {key[1]}: {child(pod, 'metadata', 'annotations')} {pod['status']}"
 
     def _steps(self, record: Record, number: int, workload: str) -> list[Answered]:
         """Return what was done about a workload in a round, in order."""
@@ -170,7 +194,9 @@ class Comparison:
             kind, namespace, name = one.object
             uid = "its own" if one.uid == uids.get(one.object) else one.uid
             twin = self.cluster.twins.get((namespace, name), name) if kind == "Pod" else name
-            result[replace(one, object=(kind, namespace, twin), uid=uid)] += count
+            # A boost can be taken back twice: its pod is looked at again before the first time shows in the cache.
+            often = 1 if kind == "Pod" and (namespace, name) in self.cluster.boosted else count
+            result[replace(one, object=(kind, namespace, twin), uid=uid)] += often
         return result
 
 

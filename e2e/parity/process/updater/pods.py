@@ -34,6 +34,14 @@ _RESIZES: Mapping[str, tuple[tuple[str, str, str, str], ...]] = {
     ),
     "both": (("PodResizeInProgress", "True", "", ""), ("PodResizePending", "True", "Infeasible", "too large")),
 }
+_ORIGINALS = {
+    '{"requests":{"cpu":"10m"},"limits":{}}': 0.3,
+    '{"requests":{"cpu":"150m","memory":"64Mi"},"limits":{"cpu":"300m","memory":"128Mi"}}': 0.5,
+    "{}": 0.12,
+    "not json": 0.08,
+}
+"""What a boosted container had before, as its annotation says."""
+
 _SITUATIONS = {
     "usual": 0.5,
     "resizing": 0.22,
@@ -56,6 +64,7 @@ class State:
         asked: What its spec asks for instead, where a resize is under way.
         phase: Its phase.
         conditions: Its resize conditions.
+        ready_since: Since when it is ready; empty where it does not say so.
         started: Its start time; empty for none.
         kills: By container, when it last began and ended before it was killed for lack of memory.
         annotations: Its annotations; None for no map at all.
@@ -70,6 +79,7 @@ class State:
     asked: tuple[Container, ...]
     phase: str = "Running"
     conditions: tuple[tuple[str, str, str, str], ...] = ()
+    ready_since: str = ""
     started: str = ""
     kills: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     annotations: Mapping[str, str] | None = None
@@ -86,20 +96,24 @@ class StateMaker:
     Args:
         dice: Their chance.
         now: From when their ages count.
+        boosted: Share of pods that carry the annotation of a start-up boost.
     """
 
-    def __init__(self, dice: Dice, now: datetime) -> None:
+    def __init__(self, dice: Dice, now: datetime, boosted: float) -> None:
         self._dice = dice
         self._now = now
+        self._boosted = boosted
 
     def make(self, containers: tuple[Container, ...]) -> State:
         """Make a state up."""
         dice, now = self._dice, self._now
         age = dice.weighted(_AGES)
+        started = dice.earlier(now, age, age + 30 * _SECOND)
         state = State(
             containers,
             containers,
-            started=dice.earlier(now, age, age + 30 * _SECOND),
+            ready_since=started if dice.chance(0.97) else "",
+            started=started,
             annotations=self._annotations(containers),
             shows_resources=dice.chance(0.85),
         )
@@ -158,8 +172,9 @@ class StateMaker:
         found = {"example.org/note": "x"} if dice.chance(0.3) else {}
         if observed is not None:
             found["vpaObservedContainers"] = observed
-        if dice.chance(0.02):
-            found[f"vpaCpuStartupBoost/{names[0]}"] = '{"requests":{"cpu":"10m"},"limits":{}}'
+        if dice.chance(self._boosted):
+            boosted = dice.some(names, 0.7) + dice.some(["gone"], 0.05)
+            found |= {f"vpaCpuStartupBoost/{name}": dice.weighted(_ORIGINALS) for name in boosted}
         return found
 
 
@@ -207,7 +222,7 @@ def _status(state: State) -> JsonObject:
     status: JsonObject = {
         "phase": state.phase,
         "qosClass": _qos_class(state.asked),
-        "conditions": conditions_json(state.conditions),
+        "conditions": conditions_json(state.conditions, state.ready_since, is_ready=state.phase == "Running"),
     }
     if state.started:
         status["startTime"] = state.started
@@ -216,12 +231,21 @@ def _status(state: State) -> JsonObject:
     return status
 
 
-def conditions_json(conditions: tuple[tuple[str, str, str, str], ...]) -> list[object]:
-    """Return conditions given by type, status, reason and message; a pod that is ready says so first."""
-    given = [("Ready", "True", "", ""), *conditions]
+def conditions_json(
+    conditions: tuple[tuple[str, str, str, str], ...], ready_since: str, *, is_ready: bool = True
+) -> list[object]:
+    """Return conditions given by type, status, reason and message, behind the one that says whether a pod is ready."""
+    ready: JsonObject = {"type": "Ready", "status": "True" if is_ready else "False"}
+    if ready_since:
+        ready["lastTransitionTime"] = ready_since
     return [
-        {"type": kind, "status": status} | ({"reason": reason} if reason else {}) | ({"message": why} if why else {})
-        for kind, status, reason, why in given
+        ready,
+        *(
+            {"type": kind, "status": status}
+            | ({"reason": reason} if reason else {})
+            | ({"message": why} if why else {})
+            for kind, status, reason, why in conditions
+        ),
     ]
 
 

@@ -28,11 +28,13 @@ class Record:
 
     Args:
         rounds: Its writes but events, round by round, in order.
+        boosted: Its writes to pods whose boost is taken back; when and how often it tries is left to chance.
         told: How often it told what by events.
         decisions: What it logged about each object, round by round; empty for upstream.
     """
 
     rounds: tuple[tuple[Answered, ...], ...]
+    boosted: frozenset[tuple[str, int]]
     told: Counter[Told]
     decisions: tuple[dict[str, LogLine], ...]
 
@@ -59,14 +61,26 @@ async def run_rounds(cluster: UpdaterCluster, engine: Engine, course: Course) ->
             for change in cluster.changes[number] if number < len(cluster.changes) else ():
                 change.apply(copy.server)
         await round_begins(copy, running, count + 1, is_beginning)
-        rounds = split(copy.server.requests.calls(), is_beginning, count)
-    check_lengths(rounds, course.seconds, WRITES | {"get", "list"})
-    return Record(tuple(_writes(calls) for calls in rounds), _told(rounds), tuple(decisions))
+        calls = [call for call in copy.server.requests.calls() if call.verb != "watch"]
+    boosted = [call for call in calls if call.verb in WRITES and about(call) in cluster.boosted]
+    rounds = split((call for call in calls if call not in boosted), is_beginning, count)
+    # Whoever takes boosts back reads at any time.
+    check_lengths(rounds, course.seconds, WRITES if cluster.boosted else WRITES | {"get", "list"})
+    taken_back = frozenset((str(step), code) for step, code in _writes(boosted))
+    return Record(tuple(_writes(one) for one in rounds), taken_back, _told([*rounds, boosted]), tuple(decisions))
 
 
 def is_beginning(call: RecordedCall) -> bool:
     """Say whether a call begins a round: an updater asks first whether the admission controller lives (updater M-7)."""
     return call.verb == "get" and call.resource == "leases" and call.path.endswith(f"/{LEASE_NAME}")
+
+
+def about(call: RecordedCall) -> tuple[str, str]:
+    """Return namespace and name of what a write is about; of an event, of what that is about."""
+    if call.resource != "events":
+        return step_of(call).about
+    kind, *place = told_by(as_object(body_of(call))).object
+    return (place[0], place[1]) if kind == "Pod" else ("", "")
 
 
 def _writes(calls: Iterable[RecordedCall]) -> tuple[Answered, ...]:

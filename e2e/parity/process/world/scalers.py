@@ -29,11 +29,13 @@ class Choices:
     Args:
         oom_seconds: Whether some say for how long an OOM kill counts.
         oom_bumps: Whether some say how much memory an OOM kill adds, and over what time peaks are taken.
+        boosts: Whether some boost the CPU of new pods.
         modes: Update modes by weight; the empty one stands for no update policy at all.
     """
 
     oom_seconds: bool = False
     oom_bumps: bool = False
+    boosts: bool = False
     modes: tuple[tuple[str, float], ...] = tuple(_MODES.items())
 
 
@@ -61,6 +63,8 @@ class ScalerMaker:
             spec["updatePolicy"] = self._update_policy(mode)
         if self._dice.chance(0.6):
             spec["resourcePolicy"] = {"containerPolicies": self._policies(workload)}
+        if self._choices.boosts and self._dice.chance(0.25):
+            spec["startupBoost"] = self._boost()
         metadata = {
             "name": name,
             "namespace": workload.namespace,
@@ -115,6 +119,8 @@ class ScalerMaker:
             policy["controlledValues"] = dice.pick(("RequestsAndLimits", "RequestsOnly", "RequestsOnly"))
         if dice.chance(0.15):
             policy["controlledResources"] = dice.pick((["cpu"], ["memory"], ["cpu", "memory"]))
+        if self._choices.boosts and dice.chance(0.2):
+            policy["startupBoost"] = self._boost()
         if self._choices.oom_bumps and dice.chance(0.3):
             policy["oomBumpUpRatio"] = dice.pick(("1.5", "2", "1.05"))
             policy["oomMinBumpUp"] = dice.pick((0, 10**7, 10**9))
@@ -122,6 +128,16 @@ class ScalerMaker:
             policy["memoryAggregationIntervalSeconds"] = dice.pick((3600, 43200))
             policy["memoryAggregationIntervalCount"] = dice.pick((2, 24))
         return policy
+
+    def _boost(self) -> JsonObject:
+        """Make a boost up; how long it lasts is never near the age of a pod."""
+        dice = self._dice
+        cpu: JsonObject = {"type": "Factor", "factor": dice.between(1, 4)}
+        if dice.chance(0.4):
+            cpu = {"type": "Quantity", "quantity": dice.pick(("100m", "1", "1500m"))}
+        if dice.chance(0.7):
+            cpu["durationSeconds"] = dice.pick((0, 30, 7200, 10**6, -1))
+        return {"cpu": cpu}
 
     def _bounds(self, millis: tuple[int, int], mebibytes: tuple[int, int]) -> JsonObject:
         """Make up bounds of one or both resources, in one of the ways in which they can be written."""
