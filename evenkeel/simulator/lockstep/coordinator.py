@@ -91,6 +91,11 @@ class Lockstep:
         """The names of those that are there."""
         return tuple(sorted(self._participants))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nobody has died so far."""
+        return self._failure is None
+
     # What processes say.
 
     def join(self, name: str) -> Participant:

@@ -123,6 +123,9 @@ class _Server(ThreadingHTTPServer):
         self.connections.append(request)
         super().process_request(request, client_address)
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing about a process that hangs up."""
+
     def hang_up(self) -> None:
         for connection in self.connections:
             with suppress(OSError):

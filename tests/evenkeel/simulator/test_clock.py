@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from evenkeel.simulator.clock import EPOCH, ManualClock, WallClock, parse_rfc3339, rfc3339, wait_until
+from evenkeel.simulator.clock import EPOCH, ManualClock, SpeedClock, WallClock, parse_rfc3339, rfc3339, wait_until
 
 pytestmark = pytest.mark.anyio
 SECOND = timedelta(seconds=1)
@@ -95,3 +95,40 @@ def test_times_are_written_in_utc_with_whole_seconds_and_read_with_fractions() -
     moment = datetime(2026, 1, 1, 2, 0, 0, 999, tzinfo=timezone(timedelta(hours=2)))
     assert rfc3339(moment) == "2026-01-01T00:00:00Z"
     assert parse_rfc3339("2026-01-01T00:00:00.25Z") == datetime(2026, 1, 1, microsecond=250_000, tzinfo=UTC)
+
+
+def test_a_step_passes_one_timer_alone() -> None:
+    clock, seen = ManualClock(), list[str]()
+    for name, second in (("b", 2), ("c", 2), ("a", 1)):
+        clock.call_at(EPOCH + second * SECOND, lambda name=name: seen.append(name))  # type: ignore[misc]
+    clock.call_at(EPOCH + SECOND, lambda: None).cancel()
+    steps = []
+    for _ in range(4):
+        clock.step()
+        steps.append((clock.now(), "".join(seen)))
+    early, late = EPOCH + SECOND, EPOCH + 2 * SECOND
+    assert steps == [(early, "a"), (late, "ab"), (late, "abc"), (late, "abc")]
+
+
+def test_a_speed_clock_runs_as_many_times_as_fast() -> None:
+    real = iter([100.0, 100.0, 101.5, 160.0])
+    clock = SpeedClock(EPOCH, 60.0, lambda: next(real))
+    assert [clock.now() - EPOCH for _ in range(3)] == [0 * SECOND, 90 * SECOND, 3600 * SECOND]
+
+
+async def test_a_speed_clocks_timers_come_when_it_shows_their_time() -> None:
+    clock, reached = SpeedClock(EPOCH, 100_000.0), asyncio.Event()
+    clock.call_at(clock.now() + timedelta(hours=1), reached.set)
+    never = clock.call_at(EPOCH + timedelta(days=365), lambda: pytest.fail("a year is five minutes"))
+    async with asyncio.timeout(10):
+        await reached.wait()
+    assert clock.now() >= EPOCH + timedelta(hours=1)
+    never.cancel()
+    async with asyncio.timeout(10):
+        await wait_until(clock, EPOCH)
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0])
+def test_a_clock_that_does_not_go_forward_is_refused(speed: float) -> None:
+    with pytest.raises(ValueError, match="a clock must go forward"):
+        SpeedClock(EPOCH, speed)
