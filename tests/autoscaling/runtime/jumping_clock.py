@@ -49,6 +49,9 @@ class JumpingClock:
             return Moment(self.now, self.turns)
         with self.heard:
             self.heard.wait_for(lambda: self.objection == report.number or self.ended.is_set(), _PATIENCE_SECONDS)
+            if self.objection != report.number and self.ended.is_set():
+                # Left without an answer; one could be quicker than the end of the connection.
+                raise ConnectionAbortedError("the clock hangs up")
         return Moment(self.now, self.turns)
 
     def object(self, objection: Objection) -> None:
