@@ -58,11 +58,11 @@ def as_quantity(amount: int, resource: str) -> Quantity:
         amount: Millicores for ``cpu``, bytes for any other resource.
         resource: Name of the resource.
 
-    Amounts come from some hundred buckets and are asked for again and again, so quantities are kept and shared.
+    Amounts come from some hundred buckets and are asked for again and again, so quantities are kept and shared, each
+    with the canonical text that it prints in.
     """
-    if resource == CPU:
-        return Quantity.of_milli(amount)
-    return Quantity.of_units(amount, Format.BINARY_SI)
+    bare = Quantity.of_milli(amount) if resource == CPU else Quantity.of_units(amount, Format.BINARY_SI)
+    return Quantity(bare.nano, bare.format, str(bare))
 
 
 def from_quantity(quantity: Quantity | None, resource: str) -> int:

@@ -58,13 +58,11 @@ class Resource:
             raise ValueError(f"{self.title}/{subresource}: a subresource needs the name of its object in the path")
         root = ("apis", self.group, self.version) if self.group else ("api", self.version)
         place = ("namespaces", namespace) if namespace and self.namespaced else ()
-        segments = (*root, *place, self.plural, name, subresource)
-        return "/" + "/".join([_escaped(segment) for segment in segments if segment])
-
-
-def _escaped(segment: str) -> str:
-    """Return a segment of a path escaped; nearly all names are plain, which is quickly seen."""
-    return segment if _PLAIN.fullmatch(segment) else quote(segment, safe="")
+        segments = [segment for segment in (*root, *place, self.plural, name, subresource) if segment]
+        # Nearly all names are plain, which is quickly seen.
+        if not _PLAIN.fullmatch("".join(segments)):
+            segments = [quote(segment, safe="") for segment in segments]
+        return "/" + "/".join(segments)
 
 
 @dataclass(frozen=True, slots=True)
