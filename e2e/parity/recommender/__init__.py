@@ -1,0 +1,1 @@
+"""What is compared of the recommender."""

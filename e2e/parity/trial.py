@@ -1,0 +1,132 @@
+"""One case put to both sides, and what came of it."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from e2e.parity.comparison import Difference, first_difference, unexplained
+from e2e.parity.kinds import BEGIN, Case, Kind
+from e2e.parity.upstream import Reply, Upstream
+
+_MOMENT: Final = BEGIN.replace(year=2026, month=3, day=4, hour=5, minute=6, second=7)
+"""When cases whose time does not matter take place for us."""
+
+_ENOUGH: Final = 20
+"""Equal answers in a row after which upstream counts as decided."""
+
+_MOST_ANSWERS: Final = 300
+_EXCEPTION: Final = "(exception)"
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+class Verdict(Enum):
+    """How a case came out."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    CRASHED = "crashed"
+    """Upstream's code crashed, so there is nothing to compare with."""
+    UNDECIDED = "undecided"
+    """Upstream gives several answers to the same question, and ours is made of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict and what led to it.
+
+    Args:
+        difference: Where the answers differ.
+        crash: How upstream crashed.
+    """
+
+    verdict: Verdict
+    difference: Difference | None = None
+    crash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """In place of an answer: ours raised an exception.
+
+    Args:
+        kind: Its type.
+        text: Its message, and where it comes from.
+    """
+
+    kind: str
+    text: str
+
+
+def our_answer(kind: Kind, case: Case) -> object:
+    """Return our answer to a case, an exception being one."""
+    try:
+        return kind.answer(kind.question(case, _MOMENT))
+    except Exception as error:  # noqa: BLE001 whatever goes wrong is a difference and is shown as one
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return Failed(type(error).__name__, f"{error} ({place.filename.rpartition('/')[2]}:{place.lineno})")
+
+
+def outcome(kind: Kind, case: Case, ours: object, reply: Reply, upstream: Upstream) -> Outcome:
+    """Compare the answers to one case.
+
+    Args:
+        ours: What ``our_answer`` returned.
+        reply: Upstream's reply.
+        upstream: Asked again where the answers differ, to see whether upstream differs from itself.
+    """
+    if isinstance(ours, Failed):
+        return Outcome(Verdict.DIFFERENT, Difference(_EXCEPTION, f"{ours.kind}: {ours.text}", reply.answer))
+    if reply.refusal:
+        return Outcome(Verdict.DIFFERENT, Difference("(question)", "drawn", f"refused: {reply.refusal}"))
+    if reply.crash:
+        return Outcome(Verdict.CRASHED, crash=reply.crash)
+    difference = first_difference(ours, kind.read(kind.question(case, _MOMENT), reply.answer))
+    if difference is None:
+        return Outcome(Verdict.SAME)
+    return _asked_again(kind, case, ours, difference, upstream)
+
+
+def tried(kind: Kind, case: Case, upstream: Upstream) -> Outcome:
+    """Put one case to both sides and compare."""
+    return outcome(kind, case, our_answer(kind, case), upstream.ask(kind, case), upstream)
+
+
+def still_differs(kind: Kind, case: Case, first: Outcome, upstream: Upstream) -> bool:
+    """Say whether a smaller case differs in the same field as the one it was made of, and likewise.
+
+    Args:
+        first: The outcome of the larger case.
+    """
+    if upstream.ask(kind, case).refusal:
+        return False
+    found = tried(kind, case, upstream)
+    return found.verdict is first.verdict and _signature(found) == _signature(first)
+
+
+def _signature(outcome: Outcome) -> tuple[str, str]:
+    """Return where answers differ, whatever the place in a list, and the kind of an exception."""
+    found = outcome.difference
+    if found is None:
+        return "", ""
+    kind = str(found.ours).partition(":")[0] if found.path == _EXCEPTION else ""
+    return _INDEX.sub("[]", found.path), kind
+
+
+def _asked_again(kind: Kind, case: Case, ours: object, found: Difference, upstream: Upstream) -> Outcome:
+    """Ask upstream until its answers account for ours, or until it keeps saying the same."""
+    answers: list[object] = []
+    while len(answers) < _MOST_ANSWERS:
+        for reply in upstream.receive(upstream.send(kind, [case] * _ENOUGH)):
+            if reply.crash:
+                return Outcome(Verdict.CRASHED, crash=reply.crash)
+            answers.append(kind.read(kind.question(case, _MOMENT), reply.answer))
+        left = unexplained(ours, answers)
+        if left is None:
+            return Outcome(Verdict.UNDECIDED, difference=found)
+        if all(first_difference(answers[0], answer) is None for answer in answers):
+            return Outcome(Verdict.DIFFERENT, difference=left)
+    return Outcome(Verdict.DIFFERENT, difference=left)
