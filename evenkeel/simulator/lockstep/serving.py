@@ -48,6 +48,7 @@ async def serve_lockstep(
         access_log=False,
         lifespan="off",
         ws="none",
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,

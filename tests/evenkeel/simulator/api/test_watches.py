@@ -11,6 +11,7 @@ import pytest
 from evenkeel.simulator.api.fields import child, text, value_at
 from evenkeel.simulator.api.kinds import GroupResource
 from evenkeel.simulator.api.watches import INITIAL_EVENTS_END, LONGEST_WATCH, SHORTEST_WATCH
+from evenkeel.simulator.clock import EPOCH
 from evenkeel.simulator.faults import CloseWatches, EndWatch, ExpireHistory, Fault
 from tests.evenkeel.simulator.api.wire import PODS, Wire, cluster, config_map, pod
 
@@ -99,6 +100,28 @@ async def test_bookmarks_come_every_minute_and_before_the_end() -> None:
         wire.clock.advance(timedelta(seconds=30))
         assert (await events.next())["type"] == "BOOKMARK"
         assert await events.next() == {}
+
+
+async def test_bookmarks_come_at_multiples_of_their_period_whenever_the_watch_began() -> None:
+    async with cluster() as wire:
+        wire.server.watches.bookmark_period = 2 * MINUTE
+        wire.clock.advance(timedelta(seconds=100))
+        async with wire.watch(f"{MAPS}?resourceVersion={revision(wire)}&allowWatchBookmarks=true") as events:
+            assert wire.clock.next_timer() == EPOCH + 2 * MINUTE
+            wire.clock.advance(timedelta(seconds=20))
+            assert (await events.next())["type"] == "BOOKMARK"
+            assert wire.clock.next_timer() == EPOCH + 4 * MINUTE
+
+
+async def test_watches_can_be_made_to_last_longer_than_they_ask_for() -> None:
+    async with cluster() as wire:
+        wire.server.watches.least_lifetime = timedelta(hours=1)
+        async with wire.watch(f"{MAPS}?resourceVersion={revision(wire)}&timeoutSeconds=90") as events:
+            wire.clock.advance(59 * MINUTE)
+            wire.server.store.create(config_map("a"))
+            assert await events.summary() == ("ADDED", "a")
+            wire.clock.advance(MINUTE)
+            assert await events.next() == {}
 
 
 async def test_no_bookmarks_unless_asked_for_and_the_time_out_ends_the_watch() -> None:
