@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs e2e e2e-smoke e2e-build cluster-up cluster-down lock bench bench-quick
+.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build cluster-up cluster-down lock bench bench-quick
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -42,6 +42,10 @@ check-coverage: setup ## Run the tests with branch coverage and report it.
 
 docs: setup ## Write the generated pages of docs/ anew.
 	$(BIN)/python -m evenkeel.cli.document_flags > docs/flags.md
+
+parity: setup ## Compare with upstream's packages and programs (needs Go); CASES=3000 for fewer cases.
+	$(BIN)/python -m e2e.parity run $(if $(CASES),--cases $(CASES))
+	$(BIN)/python -m pytest -q e2e/test_side_by_side.py
 
 e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside the work tree).
 	$(BIN)/python -m e2e.cluster build
