@@ -31,6 +31,9 @@ _READY_WITHIN = timedelta(minutes=2)
 _STEP = timedelta(seconds=1)
 _ROUND_START_SECONDS = 30
 _POLL_SECONDS = 0.02
+_WATCHES_LAST = timedelta(days=1)
+_BOOKMARK_PERIOD = timedelta(seconds=150)
+"""Less than the three minutes of silence after which clients take a watch for dead."""
 _CALM: dict[Program, tuple[str, ...]] = {
     Program.RECOMMENDER: (
         "--leader-elect-lease-duration=5m",
@@ -200,6 +203,9 @@ async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogLis
     in_lockstep = scenario.time is Time.LOCKSTEP
     clock = None if in_lockstep else SpeedClock(datetime.now(UTC), 1.0)
     cluster = SimulatedCluster(ClusterSettings(nodes=nodes, seed=settings.seed), clock)
+    # Watches that begin anew every few minutes would show nothing and take real time; a fault can still end them.
+    cluster.server.watches.bookmark_period = _BOOKMARK_PERIOD
+    cluster.server.watches.least_lifetime = _WATCHES_LAST
     async with AsyncExitStack() as stack:
         stack.push_async_callback(cluster.close)
         endpoint = await stack.enter_async_context(serve(cluster.server))
