@@ -80,15 +80,26 @@ async def round_begins(copy: Copy, running: RunningProgram, number: int, is_begi
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def split(calls: Iterable[RecordedCall], is_beginning: IsBeginning, count: int) -> list[list[RecordedCall]]:
-    """Return the calls of each of so many rounds; what came before and after is left out."""
+def until(calls: Iterable[RecordedCall], is_beginning: IsBeginning, count: int) -> list[RecordedCall]:
+    """Return the calls up to the end of so many rounds, with those before the first one."""
+    found: list[RecordedCall] = []
+    for call in calls:
+        count -= is_beginning(call)
+        if count < 0:
+            break
+        found.append(call)
+    return found
+
+
+def split(calls: Iterable[RecordedCall], is_beginning: IsBeginning) -> list[list[RecordedCall]]:
+    """Return the calls of each round; what came before the first one is left out."""
     rounds: list[list[RecordedCall]] = []
     for call in calls:
         if is_beginning(call):
             rounds.append([])
         if rounds:
             rounds[-1].append(call)
-    return rounds[:count]
+    return rounds
 
 
 def check_lengths(rounds: Iterable[list[RecordedCall]], seconds: float, verbs: frozenset[str]) -> None:

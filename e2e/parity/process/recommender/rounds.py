@@ -13,7 +13,7 @@ from e2e.parity.process.engines import Engine, Program
 from e2e.parity.process.recommender import checkpoints
 from e2e.parity.process.recommender.cluster import RecommenderCluster
 from e2e.parity.process.recommender.usage import Frames
-from e2e.parity.process.rounds import UNLIMITED, Course, check_lengths, round_begins, split
+from e2e.parity.process.rounds import UNLIMITED, Course, check_lengths, round_begins, split, until
 from e2e.parity.process.world import scalers
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.requestlog import RecordedCall
@@ -60,7 +60,7 @@ async def run_rounds(cluster: RecommenderCluster, engine: Engine, course: Course
                 for change in cluster.changes[number] if number < len(cluster.changes) else ():
                     change.apply(copy.server)
             await round_begins(copy, running, count + 1, is_beginning)
-            rounds = split(copy.server.requests.calls(), is_beginning, count)
+            rounds = split(until(copy.server.requests.calls(), is_beginning, count), is_beginning)
     # What comes late besides are targets looked at for the next round, before it asks for usage.
     check_lengths(rounds, course.seconds, WRITES)
     return tuple(State(*stored, _writes(calls)) for stored, calls in zip(found, rounds, strict=True))
