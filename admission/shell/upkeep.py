@@ -14,7 +14,7 @@ from autoscaling.kube.pacing import Pacing
 
 ROUND_SECONDS = 30.0
 FIRST_LOOKS_SECONDS = 1.0
-NEXT_LOOKS_SECONDS = 30.0
+NEXT_LOOKS_SECONDS = 20.0
 """How often a replica looks for other certificates, before and after it has its first ones."""
 
 log = structlog.get_logger()
@@ -41,6 +41,7 @@ class Upkeep:
         self._in_use = in_use
         self._registration = registration
         self._pacing = pacing
+        self._leads = False
 
     async def run(self, candidate: Callable[[], LeaderElection]) -> None:
         """Stand for election for ever; a lost leadership costs no request, so the process goes on serving."""
@@ -54,9 +55,13 @@ class Upkeep:
         """Do rounds for ever."""
         if self._registration is not None:
             await self._registration.report_others()
-        while True:
-            await self.round()
-            await self._pacing.sleep(ROUND_SECONDS)
+        self._leads = True
+        try:
+            while True:
+                await self.round()
+                await self._pacing.sleep(ROUND_SECONDS)
+        finally:
+            self._leads = False
 
     async def round(self) -> None:
         """Do what is due; what fails is tried again in the next round."""
@@ -74,12 +79,17 @@ class Upkeep:
             log.error("upkeep of the webhook failed", error=str(error))  # noqa: TRY400 - the message says it all
 
     async def follow(self) -> None:
-        """Put into force what the leader or others provide, for ever."""
+        """Put into force what the leader or others provide, for ever; the leader's own rounds do it for itself."""
         while True:
-            try:
-                certificates = await self._source.load()
-                if certificates is not None:
-                    self._in_use.use(certificates)
-            except EvenkeelError as error:
-                log.warning("certificates not looked at", error=str(error))
+            if not self._leads:
+                await self._look()
             await self._pacing.sleep(NEXT_LOOKS_SECONDS if self._in_use.is_there else FIRST_LOOKS_SECONDS)
+
+    async def _look(self) -> None:
+        """Put into force what is there."""
+        try:
+            certificates = await self._source.load()
+            if certificates is not None:
+                self._in_use.use(certificates)
+        except EvenkeelError as error:
+            log.warning("certificates not looked at", error=str(error))

@@ -174,6 +174,23 @@ async def test_one_leads_and_the_other_follows(
     await asyncio.wait(tasks)
 
 
+async def test_the_leader_does_not_look_for_what_it_has_made(
+    cluster: ApiServer, replica: Replica, held: HeldPacing
+) -> None:
+    leading = asyncio.create_task(replica.upkeep.run(lambda: replica.candidate("me")))
+    await eventually(lambda: _has_pause(held, ROUND_SECONDS))
+    cluster.requests.clear()
+    following = asyncio.create_task(replica.upkeep.follow())
+    await eventually(lambda: _has_pause(held, NEXT_LOOKS_SECONDS))
+    assert not cluster.requests.calls(resource="secrets")
+    leading.cancel()
+    await asyncio.wait((leading,))
+    await held.advance(NEXT_LOOKS_SECONDS)
+    await eventually(lambda: bool(cluster.requests.calls(resource="secrets")))
+    following.cancel()
+    await asyncio.wait((following,))
+
+
 def _has_pause(held: HeldPacing, seconds: float) -> bool:
     return seconds in held.slept
 
