@@ -37,7 +37,6 @@ class LockstepSelector(selectors.BaseSelector):
     """
 
     def __init__(self, channel: Channel, timeline: Timeline, traffic: LockstepTraffic) -> None:
-        self.jobs = 0
         self.deliver: Callable[[Callback], object] = _drop
         self.on_lost: Callable[[LockstepLostError], object] = _drop
         self._channel = channel
@@ -97,12 +96,12 @@ class LockstepSelector(selectors.BaseSelector):
 
     def _rest(self, timeout: float | None) -> Events:
         """Wait until the clock wakes this process or something happens."""
-        if self.jobs or self._traffic.calls:
-            # What runs in a thread does not go by the clock. A request seldom does, so its answer is worth waiting for.
-            events, is_called = self._look(None if self.jobs else _PATIENCE_SECONDS)
+        if self._traffic.calls:
+            # Requests seldom go by the clock, so their answers are worth waiting for.
+            events, is_called = self._look(_PATIENCE_SECONDS)
             if is_called:
                 raise LockstepLostError(f"the simulated clock spoke to {self._channel.name}, which does not rest")
-            if events or self.jobs:
+            if events:
                 return events
         self._channel.rest(self._report(timeout))
         events, is_called = self._look(None)
@@ -144,7 +143,6 @@ class LockstepLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self, selector: LockstepSelector, timeline: Timeline) -> None:
-        self._place = selector
         self._timeline = timeline
         super().__init__(selector)
         # What the library counts as the same time: its own idea of it is finer than a float is after some months.
@@ -156,11 +154,12 @@ class LockstepLoop(asyncio.SelectorEventLoop):
         return self._timeline.seconds()
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
-        """Run something in a thread; the process does not rest meanwhile."""
-        running = super().run_in_executor(executor, func, *args)
-        self._place.jobs += 1
-        running.add_done_callback(self._job_ended)
-        return running
-
-    def _job_ended(self, _job: asyncio.Future[T]) -> None:
-        self._place.jobs -= 1
+        """Run something at once instead of in a thread, whose end would come when the machine likes."""
+        if self._timeline.has_left:
+            return super().run_in_executor(executor, func, *args)
+        ended: asyncio.Future[T] = self.create_future()
+        try:
+            ended.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - whoever awaits it gets it
+            ended.set_exception(error)
+        return ended

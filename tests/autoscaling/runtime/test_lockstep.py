@@ -179,22 +179,24 @@ def test_a_process_rests_only_when_nothing_is_left_to_run(clock: JumpingClock) -
     assert steps == [1, 1, 1, 1, 2]
 
 
-def test_a_process_does_not_rest_while_a_thread_works_for_it(clock: JumpingClock) -> None:
-    resting = threading.Event()
-
-    def note(_report: Report) -> bool:
-        resting.set()
-        return True
+def test_what_would_run_in_a_thread_runs_at_once(clock: JumpingClock) -> None:
+    order: list[str] = []
 
     async def start(process: Process) -> None:
-        resting.clear()
-        clock.on_rest = note
-        assert await asyncio.to_thread(resting.wait, 0.2) is False
-        await process.pacing.sleep(1)
-        assert resting.is_set()
+        reading = asyncio.ensure_future(asyncio.to_thread(order.append, "thread"))
+        await asyncio.sleep(0)
+        order.append("loop")
+        await reading
+        assert await asyncio.to_thread(threading.get_ident) == threading.get_ident()
+        process.on_stop("really", at_the_end)
         process.stop()
 
+    async def at_the_end() -> None:
+        assert await asyncio.to_thread(threading.get_ident) != threading.get_ident()
+        order.append("real thread")
+
     assert run(clock, start) == 0
+    assert order == ["thread", "loop", "real thread"]
 
 
 def test_what_it_waits_for_that_is_not_time_is_reported(clock: JumpingClock) -> None:

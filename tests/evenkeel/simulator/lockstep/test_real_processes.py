@@ -1,0 +1,284 @@
+"""The three real processes, each a process of the machine, on one simulated clock."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from evenkeel.simulator.api.certificates import Authority
+from evenkeel.simulator.api.fields import JsonObject, child, rows, text
+from evenkeel.simulator.api.requestlog import RecordedCall
+from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.serving import Endpoint, serve
+from evenkeel.simulator.clock import EPOCH, ManualClock, rfc3339
+from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
+from evenkeel.simulator.lockstep.serving import serve_lockstep
+from tests.embedded import api_server, deploy, pod_object, recommended_status, vpa_object
+from tests.evenkeel.simulator.lockstep.fakes import MINUTE, SECOND
+
+pytestmark = pytest.mark.anyio
+
+LIMIT_SECONDS = 30
+MODULES = {"recommender": "recommender", "updater": "updater", "admission-controller": "admission"}
+NAMESPACE = "evenkeel-system"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@dataclass
+class Wave:
+    """Use of every pod as a function of the clock alone."""
+
+    server: ApiServer
+
+    def pods(self) -> list[JsonObject]:
+        now = self.server.clock.now()
+        millicores = 300 + int(200 * math.sin((now - EPOCH) / (10 * MINUTE)))
+        usage = {"cpu": f"{millicores}m", "memory": "300Mi"}
+        return [
+            {
+                "metadata": {"name": name, "namespace": "default"},
+                "timestamp": rfc3339(now),
+                "window": "30s",
+                "containers": [{"name": "main", "usage": usage}],
+            }
+            for name in (text(pod, "metadata", "name") for pod in self.server.store.list("v1", "Pod", "default"))
+        ]
+
+    def nodes(self) -> list[JsonObject]:
+        return []
+
+
+@dataclass
+class Webhook:
+    """Where the admission controller listens, the same in every run, and what it shows."""
+
+    folder: Path
+    port: int
+
+    @classmethod
+    def prepared(cls, folder: Path) -> Webhook:
+        authority = Authority("somebody's authority")
+        pair = authority.issue("127.0.0.1")
+        for name, pem in (
+            ("ca.pem", authority.certificate_pem),
+            ("cert.pem", pair.certificate_pem),
+            ("key.pem", pair.key_pem),
+        ):
+            (folder / name).write_bytes(pem)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            return cls(folder, free.getsockname()[1])
+
+    def flags(self) -> list[str]:
+        return [
+            f"--port={self.port}",
+            f"--webhook-port={self.port}",
+            "--register-by-url",
+            "--webhook-address=https://127.0.0.1",
+            f"--client-ca-file={self.folder / 'ca.pem'}",
+            f"--tls-cert-file={self.folder / 'cert.pem'}",
+            f"--tls-private-key={self.folder / 'key.pem'}",
+        ]
+
+
+@dataclass
+class World:
+    """A small cluster on a clock, and the processes that work on it."""
+
+    server: ApiServer
+    endpoint: Endpoint
+    lockstep: Lockstep
+    folder: Path
+    processes: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+
+    async def start(self, name: str, *flags: str, environment: Mapping[str, str] | None = None) -> None:
+        """Start one of the processes."""
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                MODULES[name],
+                f"--clock={self.lockstep.url(name)}",
+                f"--kubeconfig={self.endpoint.write_kubeconfig(self.folder / 'kubeconfig')}",
+                "--address=127.0.0.1:0",
+                *flags,
+                stderr=log,
+                env={**os.environ, **(environment or {})},
+            )
+
+    async def advance(self, minutes: float) -> datetime:
+        return await self.lockstep.advance(minutes * MINUTE)
+
+    async def end(self, name: str) -> int:
+        """End one process in order, and return its exit status."""
+        process = self.processes.pop(name)
+        if process.returncode is None:
+            process.terminate()
+        return await process.wait()
+
+    def log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text()
+
+
+@asynccontextmanager
+async def world(folder: Path, wall_limit_seconds: float = LIMIT_SECONDS) -> AsyncIterator[World]:
+    server = api_server()
+    server.metrics = Wave(server)
+    server.create_namespaces(NAMESPACE)
+    deploy(server, replicas=2)
+    server.store.create(vpa_object())
+    settings = LockstepSettings(seed=7, wall_limit_seconds=wall_limit_seconds)
+    async with serve(server, tls=False) as endpoint, serve_lockstep(server, settings) as lockstep:
+        made = World(server, endpoint, lockstep, folder)
+        try:
+            yield made
+        finally:
+            for name, process in made.processes.items():
+                lockstep.dismiss(name)
+                if process.returncode is None:
+                    process.kill()
+                await process.wait()
+
+
+async def create_pod(endpoint: Endpoint, name: str) -> JsonObject:
+    """Create a pod as any client does, so that the webhook is asked."""
+    pod = pod_object(name, "web")
+    del pod["status"]
+    async with (
+        aiohttp.ClientSession(endpoint.url) as session,
+        session.post("/api/v1/namespaces/default/pods", json=pod) as answer,
+    ):
+        created: JsonObject = await answer.json()
+        assert answer.status == 201, created
+        return created
+
+
+@dataclass
+class Story:
+    """What came of one run."""
+
+    calls: list[RecordedCall]
+    patched: JsonObject
+    statuses: dict[str, int]
+
+
+async def play(folder: Path, webhook: Webhook, hash_seed: str) -> Story:
+    """A quarter of an hour, with a pod that is created on the way."""
+    flags = {"admission-controller": webhook.flags()}
+    async with asyncio.timeout(LIMIT_SECONDS), world(folder) as small:
+        small.lockstep.expect(*MODULES)
+        for name in MODULES:
+            await small.start(name, *flags.get(name, []), environment={"PYTHONHASHSEED": hash_seed})
+        await small.advance(7)
+        created = await create_pod(small.endpoint, "web-late")
+        await small.advance(8)
+        ends = await asyncio.gather(*(small.end(name) for name in MODULES))
+        return Story(small.server.requests.calls(), created, dict(zip(MODULES, ends, strict=True)))
+
+
+def signature(call: RecordedCall) -> tuple[object, ...]:
+    return call.at, call.verb, call.path, tuple(sorted(call.query.items())), call.body, call.status
+
+
+async def test_two_runs_of_three_processes_are_the_same_byte_for_byte(tmp_path: Path) -> None:
+    """The seed decides, not the machine: not even the order in which Python iterates sets of strings."""
+    webhook = Webhook.prepared(tmp_path)
+    first, second = [await play(tmp_path, webhook, hash_seed) for hash_seed in ("1", "2")]
+
+    assert [signature(call) for call in first.calls] == [signature(call) for call in second.calls]
+    assert first.patched == second.patched
+    assert set(first.statuses.values()) == {0}
+    rounds_at_exact_minutes(first)
+    what_came_of_it(first)
+
+
+def rounds_at_exact_minutes(story: Story) -> None:
+    """Spec: recommender:6.1, updater:M-1, updater:M-7, admission:9."""
+    minutes = [EPOCH + n * MINUTE for n in range(1, 16)]
+    fetches = [call.at for call in story.calls if call.path == "/apis/metrics.k8s.io/v1beta1/pods"]
+    assert fetches == minutes
+    status_lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/evenkeel-admission-controller"
+    looks = [call.at for call in story.calls if call.path == status_lease and call.verb == "get"]
+    beats = [EPOCH + n * 10 * SECOND for n in range(1, 91)]
+    # Admission looks before each beat, the updater at the beginning of each round.
+    assert looks == sorted([*beats, *minutes])
+    writes = [call.at for call in story.calls if call.path.startswith(status_lease) and call.verb == "update"]
+    assert writes == beats[1:]
+
+
+def what_came_of_it(story: Story) -> None:
+    """Pods were resized, the late one was patched on its way in, and what was written is dated by the clock."""
+    resized = [call for call in story.calls if call.path.endswith("/resize")]
+    assert {call.path.rsplit("/", 2)[1] for call in resized} >= {"web-0", "web-1"}
+    assert all(call.status == 200 and call.at.second == call.at.microsecond == 0 for call in resized)
+    (container,) = rows(story.patched, "spec", "containers")
+    assert child(container, "resources", "requests")["cpu"] != "100m"
+    assert "vpaUpdates" in child(story.patched, "metadata", "annotations")
+    events = [call for call in story.calls if call.path == "/api/v1/namespaces/default/events"]
+    assert events
+    assert {text(event.json, "firstTimestamp") for event in events if isinstance(event.json, dict)} <= {
+        rfc3339(EPOCH + n * MINUTE) for n in range(16)
+    }
+
+
+async def test_a_process_that_is_killed_or_stopped_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path, wall_limit_seconds=5) as small:
+        small.lockstep.expect("updater")
+        await small.start("updater", "--use-admission-controller-status=false")
+        await small.advance(3)
+        small.processes["updater"].send_signal(signal.SIGSTOP)
+        small.server.store.merge(vpa_object() | {"status": recommended_status("1", "1Gi")})
+        with pytest.raises(LockstepError, match=r"5 s of real time at .* process 'updater' has seen \d+ of \d+ lines"):
+            await small.advance(1)
+        small.processes["updater"].kill()
+        await small.processes["updater"].wait()
+        with pytest.raises(LockstepError, match="process 'updater' died at 2026-01-01 00:03:00"):
+            await small.advance(1)
+
+
+async def test_a_process_leaves_in_order_and_another_takes_its_place(tmp_path: Path) -> None:
+    """Spec: updater M-3 (the Lease is released), recommender:6.4 (history is found again)."""
+    elected = ("--leader-elect", "--leader-elect-retry-period=8s")
+    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
+        small.lockstep.expect("recommender")
+        await small.start("recommender", *elected)
+        await small.advance(2.5)
+        assert await small.end("recommender") == 0
+        lease = small.server.store.read("coordination.k8s.io/v1", "Lease", "evenkeel-recommender", NAMESPACE)
+        spec = child(lease, "spec")
+        assert (spec["holderIdentity"], spec["renewTime"]) == ("", "2026-01-01T00:02:30.000000Z")
+        small.lockstep.expect("recommender")
+        small.server.requests.clear()
+        await small.start("recommender", *elected)
+        await small.advance(2)
+        fetches = [call.at for call in small.server.requests.calls(path="metrics.k8s.io")]
+        assert fetches == [EPOCH + 3.5 * MINUTE, EPOCH + 4.5 * MINUTE]
+        assert '"checkpoints": 1' in small.log("recommender")
+
+
+async def test_the_clock_of_the_simulator_is_the_only_one(tmp_path: Path) -> None:
+    """A day of nothing to do passes in seconds, with every round in it."""
+    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
+        assert isinstance(small.server.clock, ManualClock)
+        small.server.watches.least_lifetime = 1440 * MINUTE
+        small.server.watches.bookmark_period = 2 * MINUTE
+        small.lockstep.expect("updater")
+        await small.start("updater")
+        await small.advance(6 * 60)
+        looks = small.server.requests.calls("get", path="/leases/evenkeel-admission-controller$")
+        assert [call.at for call in looks] == [EPOCH + n * MINUTE for n in range(1, 6 * 60 + 1)]
