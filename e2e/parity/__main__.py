@@ -21,6 +21,10 @@ from e2e.parity.upstream import Upstream, build
 _SHOWN: Final = 5
 _PROGRESS_SECONDS: Final = 20.0
 _WIDTH: Final = 3000
+_MEANINGS: Final = {
+    Verdict.UNDECIDED: "upstream gives several answers to the same question, and ours is made of them",
+    Verdict.WANTED: "the answers differ for a reason that docs/parity.md names",
+}
 
 
 def main() -> int:
@@ -85,8 +89,9 @@ def _tell(tally: Tally, counts: dict[str, int], seconds: float) -> None:
     for kind in counts:
         told = ", ".join(f"{tally.count(verdict, kind)} {verdict.value}" for verdict in Verdict)
         print(f"  {kind:<12}{tally.cases(kind):>8} cases: {told}")
-    if tally.count(Verdict.UNDECIDED):
-        print("undecided: upstream gives several answers to the same question, and ours is made of them")
+    for verdict, meaning in _MEANINGS.items():
+        if tally.count(verdict):
+            print(f"{verdict.value}: {meaning}")
     for crash, (example, count) in sorted(tally.crashes.items(), key=lambda each: -each[1][1]):
         print(f"crash of upstream, {count} times, for example {example.kind} {example.number}: {crash}")
 
@@ -107,11 +112,11 @@ def _tell_differences(program: Path, seed: str, differences: list[Finding]) -> N
 
 def _small(finding: Finding, seed: str, upstream: Upstream) -> tuple[Case, Outcome]:
     """Return a small case that differs in the same way, and its outcome."""
-    kind = KINDS[finding.kind]
+    kind, first = KINDS[finding.kind], finding.outcome.difference
     case = kind.case(seed, finding.number)
-    first = tried(kind, case, upstream)
-    small = shrunk(case, lambda smaller: still_differs(kind, smaller, first, upstream))
-    return small, tried(kind, small, upstream)
+    if first is not None:
+        case = shrunk(case, lambda smaller: still_differs(kind, smaller, first, upstream))
+    return case, tried(kind, case, upstream)
 
 
 def _replay(program: Path, files: list[Path]) -> int:

@@ -8,7 +8,7 @@ from e2e.parity.kinds import Case
 
 Path = tuple[str | int, ...]
 
-_MOST_TRIALS = 3000
+_MOST_TRIALS = 2000
 _KEPT = frozenset({"kind"})
 
 

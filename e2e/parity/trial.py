@@ -20,6 +20,8 @@ _ENOUGH: Final = 20
 
 _MOST_ANSWERS: Final = 300
 _EXCEPTION: Final = "(exception)"
+_QUESTION: Final = "(question)"
+_ANSWER: Final = "(answer)"
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
@@ -32,6 +34,8 @@ class Verdict(Enum):
     """Upstream's code crashed, so there is nothing to compare with."""
     UNDECIDED = "undecided"
     """Upstream gives several answers to the same question, and ours is made of them."""
+    WANTED = "wanted"
+    """The answers differ for a reason that docs/parity.md names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +78,35 @@ def outcome(kind: Kind, case: Case, ours: object, reply: Reply, upstream: Upstre
     """Compare the answers to one case.
 
     Args:
+        kind: What kind of case it is.
+        case: The case.
         ours: What ``our_answer`` returned.
         reply: Upstream's reply.
         upstream: Asked again where the answers differ, to see whether upstream differs from itself.
     """
-    if isinstance(ours, Failed):
-        return Outcome(Verdict.DIFFERENT, Difference(_EXCEPTION, f"{ours.kind}: {ours.text}", reply.answer))
-    if reply.refusal:
-        return Outcome(Verdict.DIFFERENT, Difference("(question)", "drawn", f"refused: {reply.refusal}"))
-    if reply.crash:
+    if reply.crash and not isinstance(ours, Failed):
         return Outcome(Verdict.CRASHED, crash=reply.crash)
-    difference = first_difference(ours, kind.read(kind.question(case, _MOMENT), reply.answer))
+    difference = _difference(kind, case, ours, reply)
     if difference is None:
         return Outcome(Verdict.SAME)
+    if difference.path in {_EXCEPTION, _QUESTION, _ANSWER}:
+        return Outcome(Verdict.DIFFERENT, difference)
+    if kind.wanted(ours, reply.answer):
+        return Outcome(Verdict.WANTED, difference)
     return _asked_again(kind, case, ours, difference, upstream)
+
+
+def _difference(kind: Kind, case: Case, ours: object, reply: Reply) -> Difference | None:
+    """Return the first difference between two answers."""
+    if isinstance(ours, Failed):
+        return Difference(_EXCEPTION, f"{ours.kind}: {ours.text}", reply.answer or reply.crash)
+    if reply.refusal:
+        return Difference(_QUESTION, "drawn", f"refused: {reply.refusal}")
+    try:
+        theirs = kind.read(kind.question(case, _MOMENT), reply.answer)
+    except Exception as error:  # noqa: BLE001 an answer of another form is a difference like any other
+        return Difference(_ANSWER, ours, f"not understood, {type(error).__name__} {error}: {reply.answer}")
+    return first_difference(ours, theirs)
 
 
 def tried(kind: Kind, case: Case, upstream: Upstream) -> Outcome:
@@ -95,25 +114,26 @@ def tried(kind: Kind, case: Case, upstream: Upstream) -> Outcome:
     return outcome(kind, case, our_answer(kind, case), upstream.ask(kind, case), upstream)
 
 
-def still_differs(kind: Kind, case: Case, first: Outcome, upstream: Upstream) -> bool:
+def still_differs(kind: Kind, case: Case, first: Difference, upstream: Upstream) -> bool:
     """Say whether a smaller case differs in the same field as the one it was made of, and likewise.
 
     Args:
-        first: The outcome of the larger case.
+        kind: What kind of case it is.
+        case: The smaller case.
+        first: How the larger one differs.
+        upstream: Asked once.
     """
-    if upstream.ask(kind, case).refusal:
+    reply = upstream.ask(kind, case)
+    if reply.refusal or reply.crash:
         return False
-    found = tried(kind, case, upstream)
-    return found.verdict is first.verdict and _signature(found) == _signature(first)
+    found = _difference(kind, case, our_answer(kind, case), reply)
+    return found is not None and _signature(found) == _signature(first)
 
 
-def _signature(outcome: Outcome) -> tuple[str, str]:
+def _signature(difference: Difference) -> tuple[str, str]:
     """Return where answers differ, whatever the place in a list, and the kind of an exception."""
-    found = outcome.difference
-    if found is None:
-        return "", ""
-    kind = str(found.ours).partition(":")[0] if found.path == _EXCEPTION else ""
-    return _INDEX.sub("[]", found.path), kind
+    kind = str(difference.ours).partition(":")[0] if difference.path == _EXCEPTION else ""
+    return _INDEX.sub("[]", difference.path), kind
 
 
 def _asked_again(kind: Kind, case: Case, ours: object, found: Difference, upstream: Upstream) -> Outcome:
@@ -128,5 +148,5 @@ def _asked_again(kind: Kind, case: Case, ours: object, found: Difference, upstre
         if left is None:
             return Outcome(Verdict.UNDECIDED, difference=found)
         if all(first_difference(answers[0], answer) is None for answer in answers):
-            return Outcome(Verdict.DIFFERENT, difference=left)
+            return Outcome(Verdict.DIFFERENT, difference=found)
     return Outcome(Verdict.DIFFERENT, difference=left)

@@ -17,6 +17,7 @@ from autoscaling.wire.pods import decode_pod
 from autoscaling.wire.scalars import resource_texts
 from e2e.parity.admission.drawing import SPACE, limit_ranges, pod, vpa
 from e2e.parity.admission.reviews import ClusterQuestion
+from e2e.parity.amounts import wanted_beyond_64_bits
 from e2e.parity.dice import Dice
 from e2e.parity.kinds import Case, Kind
 
@@ -88,4 +89,4 @@ def read(question: Case, given: object) -> object:  # noqa: ARG001 one of severa
     }
 
 
-CAPPING: Final = Kind("capping", draw, answer, read)
+CAPPING: Final = Kind("capping", draw, answer, read, wanted=wanted_beyond_64_bits)

@@ -32,9 +32,9 @@ def container(dice: Dice, name: str) -> Case:
 def pod(dice: Dice) -> Case:
     """Draw a pod as it is submitted, owned by whatever."""
     names = CONTAINERS[: dice.pick(1, 1, 1, 2, 2, 3, 0)]
-    meta: Case = {"labels": {"app": dice.pick(*["a"] * 15, "b")}, "ownerReferences": _owners(dice)}
+    meta: Case = {"labels": {"app": dice.pick(*["a"] * 30, "b")}, "ownerReferences": _owners(dice)}
     meta |= dice.pick({"name": "p"}, {"generateName": "p-"}, {"name": "p"}, {})
-    if dice.chance(0.97):
+    if dice.chance(0.985):
         meta["namespace"] = SPACE
     if dice.chance(0.4):
         meta["annotations"] = dice.pick({}, {"a": "b"}, {"vpaUpdates": "x"}, {"vpaObservedContainers": "c0"})
@@ -59,16 +59,16 @@ def _container_status(dice: Dice, name: str) -> Case:
 
 def _owners(dice: Dice) -> list[Case]:
     owners: list[Case] = []
-    for _ in range(dice.pick(*[1] * 30, 2, 0)):
-        kind = dice.pick(*["ReplicaSet"] * 60, "Deployment", "Node", "Foo", "Foo", "Bar", "Nope")
+    for _ in range(dice.pick(*[1] * 60, 2, 0)):
+        kind = dice.pick(*["ReplicaSet"] * 120, "Deployment", "Node", "Foo", "Foo", "Bar", "Nope")
         owner: Case = {
             "apiVersion": "example.com/v1" if kind in {"Foo", "Bar"} else "apps/v1",
             "kind": kind,
-            "name": dice.pick(*["rs"] * 30, "d", "none"),
+            "name": dice.pick(*["rs"] * 60, "d", "none"),
             "uid": "u",
         }
-        if dice.chance(0.995):
-            owner["controller"] = dice.pick(*[True] * 30, False)
+        if dice.chance(0.997):
+            owner["controller"] = dice.pick(*[True] * 60, False)
         owners.append(owner)
     return owners
 
@@ -76,7 +76,7 @@ def _owners(dice: Dice) -> list[Case]:
 def workloads(dice: Dice) -> list[Case]:
     """Draw what stands above pods: a ReplicaSet, its Deployment, and at times something above that."""
     selector = dice.pick(
-        *[{"matchLabels": {"app": "a"}}] * 20,
+        *[{"matchLabels": {"app": "a"}}] * 40,
         {},
         {"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "c"]}]},
         None,
@@ -85,7 +85,7 @@ def workloads(dice: Dice) -> list[Case]:
     if selector is not None:
         spec["selector"] = selector
     above: Case = {}
-    if dice.chance(0.04):
+    if dice.chance(0.03):
         kind = dice.pick("Foo", "Bar", "Deployment", "Node", "Nope")
         above = {
             "ownerReferences": [
@@ -111,7 +111,7 @@ def workloads(dice: Dice) -> list[Case]:
         "metadata": {"namespace": SPACE, "name": "rs", "ownerReferences": [owner]},
         "spec": spec,
     }
-    return [deployment, replica_set] if dice.chance(0.97) else [replica_set]
+    return [deployment, replica_set] if dice.chance(0.985) else [replica_set]
 
 
 def scales(dice: Dice) -> Case:
@@ -141,8 +141,9 @@ def policy(dice: Dice) -> Case:
         "controlledResources": dice.pick(["cpu"], ["memory"], []),
         "startupBoost": _boost(dice),
     }
-    chosen = dice.some(sorted(options), 3)
-    return {"containerName": dice.pick("*", *CONTAINERS, "c0"), **{name: options[name] for name in chosen}}
+    likely = {"minAllowed": 0.4, "maxAllowed": 0.4, "controlledValues": 0.4, "mode": 0.2}
+    chosen = [name for name in sorted(options) if dice.chance(likely.get(name, 0.12))]
+    return {"containerName": dice.pick("*", "*", *CONTAINERS, "c0"), **{name: options[name] for name in chosen}}
 
 
 def _boost(dice: Dice) -> Case:
@@ -171,7 +172,7 @@ def recommendation(dice: Dice) -> Case:
 
 def vpa(dice: Dice, name: str) -> Case:
     """Draw a VPA in the cluster."""
-    kind = dice.pick(*["Deployment"] * 25, "Foo", "ReplicaSet")
+    kind = dice.pick(*["Deployment"] * 40, "Foo", "ReplicaSet")
     spec: Case = {
         "targetRef": {
             "apiVersion": dice.pick("apps/v1", "x/v9", "example.com/v1"),

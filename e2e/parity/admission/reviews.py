@@ -22,6 +22,7 @@ from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
 from e2e.parity.admission.drawing import SPACE, limit_ranges, pod, scales, vpa, workloads
 from e2e.parity.admission.submissions import submitted_vpa
+from e2e.parity.amounts import wanted_beyond_64_bits
 from e2e.parity.cluster import controllers, named, workload
 from e2e.parity.dice import Dice
 from e2e.parity.kinds import Case, Kind
@@ -74,7 +75,7 @@ def draw(dice: Dice) -> Case:
             "workloads": workloads(dice),
             "scales": scales(dice),
             "limitRanges": limit_ranges(dice),
-            "review": _review("pods", pod(dice), {"version": dice.pick(*["v1"] * 30, "v2")}),
+            "review": _review("pods", pod(dice), {"version": dice.pick(*["v1"] * 80, "v2")}),
         }
     change: Case = {"operation": "CREATE"}
     if dice.chance(0.5):
@@ -180,4 +181,4 @@ def _place(causes: list[list[object]], cause: list[object]) -> tuple[int, str, s
     return first, str(cause[0]), str(cause[1])
 
 
-REVIEW: Final = Kind("review", draw, answer, read)
+REVIEW: Final = Kind("review", draw, answer, read, wanted=wanted_beyond_64_bits)
