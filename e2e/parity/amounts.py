@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from autoscaling.errors import InvalidQuantityError
+from autoscaling.quantity import MAX_INT64, Quantity
 from e2e.parity.dice import Dice
 
 CPU_TEXTS: Final = (
@@ -25,6 +27,13 @@ CPU_TEXTS: Final = (
 MEMORY_TEXTS: Final = (
     "1000", "100M", "32Mi", "0.3Gi", "2Gi", "1e6", "0", "262144k", "104857600", "1500m", "100.50Mi", "250Mi", "1Ti",
 )  # fmt: skip
+
+
+BEYOND_64_BITS: Final = "an amount beyond 64 bits, which wraps around upstream and not here"
+"""Why answers may differ: named in docs/parity.md."""
+
+_LARGEST_NANO: Final = MAX_INT64 * 10**6
+"""The largest amount whose number of thousandths fits 64 bits."""
 
 
 def cpu(dice: Dice) -> str:
@@ -50,3 +59,22 @@ def amounts(dice: Dice, share: float = 0.8, odd: float = 0.0) -> dict[str, objec
             "1", "2", "3"
         )
     return drawn
+
+
+def is_beyond_64_bits(answer: object) -> bool:
+    """Say whether a text in an answer is an amount whose number of thousandths does not fit 64 bits."""
+    if isinstance(answer, dict):
+        return any(is_beyond_64_bits(member) for member in answer.values())
+    if isinstance(answer, list):
+        return any(is_beyond_64_bits(member) for member in answer)
+    if not isinstance(answer, str) or not answer[:1].isdigit():
+        return False
+    try:
+        return Quantity.parse(answer).nano > _LARGEST_NANO
+    except InvalidQuantityError:
+        return False
+
+
+def wanted_beyond_64_bits(ours: object, theirs: object) -> str:
+    """Return why two answers about amounts may differ, empty where they may not."""
+    return BEYOND_64_BITS if is_beyond_64_bits(ours) or is_beyond_64_bits(theirs) else ""

@@ -249,4 +249,4 @@ def _answer(calls: Iterable[Case], events: Iterable[str], owners: Mapping[str, s
     return {"calls": dict(by_vpa), "events": sorted(set(events))}
 
 
-UPDATE: Final = Kind("update", draw, answer, read, question, lasts)
+UPDATE: Final = Kind("update", draw, answer, read, question, lasts=lasts)
