@@ -45,7 +45,13 @@ def test_a_tally_counts_and_keeps_differences_and_one_example_of_each_crash() ->
     one.merge(other)
     assert one.cases() == one.cases("k") == 6
     assert one.cases("other") == 0
-    assert [one.count(verdict) for verdict in Verdict] == [1, 1, 3, 1]
+    assert {verdict: one.count(verdict) for verdict in Verdict} == {
+        Verdict.SAME: 1,
+        Verdict.DIFFERENT: 1,
+        Verdict.CRASHED: 3,
+        Verdict.UNDECIDED: 1,
+        Verdict.WANTED: 0,
+    }
     assert [each.number for each in one.differences] == [7]
     assert {crash: (example.number, count) for crash, (example, count) in one.crashes.items()} == {
         "nil map": (8, 2),

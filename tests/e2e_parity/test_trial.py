@@ -56,6 +56,17 @@ def test_how_a_case_comes_out(tmp_path: Path, body: str, outcome: Outcome) -> No
         assert tried(DOUBLE, {"number": 4}, upstream) == outcome
 
 
+def test_a_difference_that_is_documented_is_told_apart(tmp_path: Path) -> None:
+    def wanted(ours: object, theirs: object) -> str:
+        return "documented" if (ours, theirs) == ({"twice": 8, "list": [4]}, [9, 4]) else ""
+
+    kind = Kind("double", lambda _: {"number": 4}, doubled, in_pairs, wanted=wanted)
+    with Upstream(oracle(tmp_path, 'return {"answer": question["seen"]}')) as upstream:
+        assert tried(kind, {"number": 4, "seen": [9, 4]}, upstream).verdict is Verdict.WANTED
+        assert tried(kind, {"number": 4, "seen": [10, 4]}, upstream).verdict is Verdict.DIFFERENT
+        assert tried(kind, {"number": 4, "seen": [8, 4]}, upstream).verdict is Verdict.SAME
+
+
 def test_an_answer_of_another_form_is_a_difference(tmp_path: Path) -> None:
     with Upstream(oracle(tmp_path, 'return {"answer": 5}')) as upstream:
         found = tried(DOUBLE, {"number": 4}, upstream)
