@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from autoscaling.runtime.lockstep_channel import Objection, Report, Welcome
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError
@@ -61,38 +60,47 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def application(lockstep: Lockstep) -> Starlette:
+Endpoint = Callable[[str, bytes], Awaitable[Response]]
+
+
+def application(lockstep: Lockstep) -> ASGIApp:
     """Return the ASGI application through which processes live by a clock."""
 
-    async def join(request: Request) -> Response:
-        name = _name(request)
+    async def join(name: str, _body: bytes) -> Response:
         return Presence(lockstep.join(name), lockstep.welcome(name), lockstep.hung_up)
 
-    async def rest(request: Request) -> Response:
-        moment = await lockstep.rest(_name(request), _REPORT.decode(await request.body()))
-        return Response(msgspec.json.encode(moment))
+    async def rest(name: str, body: bytes) -> Response:
+        return Response(msgspec.json.encode(await lockstep.rest(name, _REPORT.decode(body))))
 
-    async def work(request: Request) -> Response:
-        lockstep.work(_name(request), _OBJECTION.decode(await request.body()))
+    async def work(name: str, body: bytes) -> Response:
+        lockstep.work(name, _OBJECTION.decode(body))
         return Response()
 
-    async def leave(request: Request) -> Response:
-        lockstep.dismiss(_name(request))
+    async def leave(name: str, _body: bytes) -> Response:
+        lockstep.dismiss(name)
         return Response()
 
-    async def refused(_request: Request, error: Exception) -> Response:
-        return PlainTextResponse(str(error), 409 if isinstance(error, LockstepError) else 400)
-
+    # Without the middleware of a whole application, which would take longer than the calls themselves.
     path = PREFIX + "/{name}"
-    routes = [
-        Route(path + "/rest", rest, methods=["POST"]),
-        Route(path + "/work", work, methods=["POST"]),
-        Route(path + "/leave", leave, methods=["POST"]),
-        Route(path, join, methods=["POST"]),
-    ]
-    return Starlette(routes=routes, exception_handlers={LockstepError: refused, msgspec.MsgspecError: refused})
+    return Router(
+        [
+            Route(path + "/rest", _answering(rest), methods=["POST"]),
+            Route(path + "/work", _answering(work), methods=["POST"]),
+            Route(path + "/leave", _answering(leave), methods=["POST"]),
+            Route(path, _answering(join), methods=["POST"]),
+        ]
+    )
 
 
-def _name(request: Request) -> str:
-    name: str = request.path_params["name"]
-    return name
+def _answering(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers a request by an endpoint, or says why not."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request.path_params["name"], await request.body())
+        except LockstepError as error:
+            return PlainTextResponse(str(error), 409)
+        except msgspec.MsgspecError as error:
+            return PlainTextResponse(str(error), 400)
+
+    return answer
