@@ -48,7 +48,7 @@ class AdmissionCluster:
         reviews: The reviews.
     """
 
-    seed: int
+    seed: str
     flags: tuple[str, ...]
     objects: tuple[JsonObject, ...]
     probe: Review
@@ -65,7 +65,7 @@ class ClusterMaker:
         reviews: How many reviews there are.
     """
 
-    def __init__(self, seed: int, now: datetime, size: int, reviews: int) -> None:
+    def __init__(self, seed: str, now: datetime, size: int, reviews: int) -> None:
         self._dice = Dice(seed, "cluster")
         self._seed, self._size, self._reviews = seed, size, reviews
         self._has_vpa_config = self._dice.chance(0.5)

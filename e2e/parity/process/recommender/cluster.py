@@ -34,7 +34,7 @@ class RecommenderCluster:
         changes: What happens after the first round, after the second, and so on.
     """
 
-    seed: int
+    seed: str
     flags: tuple[str, ...]
     objects: tuple[JsonObject, ...]
     frames: tuple[Frame, ...]
@@ -60,7 +60,7 @@ class ClusterMaker:
         rounds: How many rounds will be run on it.
     """
 
-    def __init__(self, seed: int, now: datetime, size: int, rounds: int) -> None:
+    def __init__(self, seed: str, now: datetime, size: int, rounds: int) -> None:
         self._dice = Dice(seed, "cluster")
         self._seed, self._size, self._rounds = seed, size, rounds
         self._step = self._dice.pick(_STEPS)

@@ -41,7 +41,7 @@ class UpdaterCluster:
         is_alive: Whether the admission controller seems to live.
     """
 
-    seed: int
+    seed: str
     flags: tuple[str, ...]
     objects: tuple[JsonObject, ...]
     changes: tuple[tuple[Change, ...], ...]
@@ -78,7 +78,7 @@ class ClusterMaker:
         rounds: How many rounds will be run on it.
     """
 
-    def __init__(self, seed: int, now: datetime, size: int, rounds: int) -> None:
+    def __init__(self, seed: str, now: datetime, size: int, rounds: int) -> None:
         self._dice = Dice(seed, "cluster")
         self._seed, self._size, self._rounds = seed, size, rounds
         self._has_vpa_config = self._dice.chance(0.5)

@@ -22,7 +22,7 @@ class Dice:
         name: Sets this source apart from others of the same seed.
     """
 
-    def __init__(self, seed: int, name: str) -> None:
+    def __init__(self, seed: str, name: str) -> None:
         self._random = random.Random(f"{seed}/{name}")
 
     def chance(self, share: float) -> bool:

@@ -1,0 +1,48 @@
+"""Whole processes against upstream's: ``python -m e2e.parity.process``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from e2e.cluster.errors import ClusterError
+from e2e.parity.process.campaign import DEFAULT_CASES, PARTS, Wishes, run
+from e2e.parity.process.differences import Report
+from e2e.parity.process.upstream import find_upstream
+
+_WIDTH = 3000
+
+
+def main() -> int:
+    """Compare; the status is 1 where anything differs, and 2 where upstream's programs cannot be had."""
+    options = _parser().parse_args()
+    try:
+        upstream = find_upstream()
+    except ClusterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    wishes = Wishes(options.only or PARTS, options.cases, options.seed)
+    cases, differences = asyncio.run(run(wishes, upstream, _tell))
+    print(f"parity: {cases} cases, {differences} differences")
+    return 1 if differences else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m e2e.parity.process", description="Our processes and upstream's own on equal simulated clusters."
+    )
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part, may be repeated; all by default")
+    about = f"about how many cases on made-up clusters (default {DEFAULT_CASES})"
+    parser.add_argument("--cases", type=int, default=DEFAULT_CASES, help=about)
+    parser.add_argument("--seed", default="1", help="what the clusters are made up from (default 1)")
+    return parser
+
+
+def _tell(report: Report) -> None:
+    for line in report.lines():
+        print(line[:_WIDTH], flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

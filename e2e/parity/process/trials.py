@@ -1,0 +1,87 @@
+"""One made-up cluster put to both sides, for each of the three programs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from e2e.parity.process.admission.answers import answers
+from e2e.parity.process.admission.cluster import ClusterMaker as AdmissionMaker
+from e2e.parity.process.admission.comparison import Comparison as AdmissionComparison
+from e2e.parity.process.differences import Report
+from e2e.parity.process.engines import Engine, Program, Side
+from e2e.parity.process.recommender.cluster import ClusterMaker as RecommenderMaker
+from e2e.parity.process.recommender.comparison import Comparison as RecommenderComparison
+from e2e.parity.process.recommender.rounds import run_rounds as run_recommender
+from e2e.parity.process.rounds import Course, with_time_enough
+from e2e.parity.process.updater.cluster import ClusterMaker as UpdaterMaker
+from e2e.parity.process.updater.comparison import Comparison as UpdaterComparison
+from e2e.parity.process.updater.rounds import run_rounds as run_updater
+from e2e.parity.process.upstream import Upstream
+
+T = TypeVar("T")
+Trial = Callable[[str, Upstream, Course], Awaitable[Report]]
+
+UPDATER_WORKLOADS, RECOMMENDER_WORKLOADS, ADMISSION_WORKLOADS = 40, 25, 40
+REVIEWS = 400
+_UPDATER_ROUNDS, _RECOMMENDER_ROUNDS = 3, 4
+
+
+async def _both(course: Course, upstream: Upstream, run: Callable[[Engine, Course], Awaitable[T]]) -> tuple[T, T]:
+    """Run something for both sides at the same time, so that neither sees older objects than the other."""
+
+    async def one(side: Side) -> T:
+        own = Course(course.folder / side.value, course.definitions, course.seconds)
+        return await with_time_enough(own, lambda course: run(Engine(side, upstream), course))
+
+    theirs, ours = await asyncio.gather(one(Side.UPSTREAM), one(Side.OURS))
+    return theirs, ours
+
+
+async def compare_updaters(seed: str, upstream: Upstream, course: Course) -> Report:
+    """Compare updaters; every workload of the cluster is a case."""
+    cluster = UpdaterMaker(seed, datetime.now(UTC), UPDATER_WORKLOADS, _UPDATER_ROUNDS).make()
+    theirs, ours = await _both(course, upstream, lambda engine, course: run_updater(cluster, engine, course))
+    found = UpdaterComparison(cluster, theirs, ours)
+    report = Report(f"updaters, seed {seed}", len(found.workloads()), list(found.differences()))
+    report.notes.append(
+        f"{len(cluster.scalers)} VPAs, {len(cluster.workloads)} pods, {len(theirs.rounds)} rounds, "
+        f"{found.calls} writes, {sum(theirs.told.values())} events, "
+        f"{len(theirs.boosted)} kinds of writes to boosted pods"
+    )
+    return report
+
+
+async def compare_recommenders(seed: str, upstream: Upstream, course: Course) -> Report:
+    """Compare recommenders; every VPA and every checkpoint is a case."""
+    cluster = RecommenderMaker(seed, datetime.now(UTC), RECOMMENDER_WORKLOADS, _RECOMMENDER_ROUNDS).make()
+    theirs, ours = await _both(course, upstream, lambda engine, course: run_recommender(cluster, engine, course))
+    found = RecommenderComparison(cluster, theirs, ours)
+    report = Report(f"recommenders, seed {seed}", found.objects(), list(found.differences()))
+    report.notes.append(
+        f"{len(theirs)} rounds, {sum(len(change) for change in cluster.changes)} changes between them, "
+        f"{found.rounded} checkpoints equal but for the order in which upstream's maps were summed up"
+    )
+    return report
+
+
+async def compare_webhooks(seed: str, upstream: Upstream, course: Course) -> Report:
+    """Compare webhooks; every review is a case."""
+    cluster = AdmissionMaker(seed, datetime.now(UTC), ADMISSION_WORKLOADS, REVIEWS).make()
+    theirs, ours = await _both(course, upstream, lambda engine, course: answers(cluster, engine, course))
+    found = AdmissionComparison(cluster, theirs, ours)
+    report = Report(f"webhooks, seed {seed}", len(cluster.reviews), list(found.differences()))
+    report.notes.append(
+        f"{found.patched} patched, {found.refused} refused, upstream's handler crashed on {found.crashed}"
+    )
+    return report
+
+
+TRIALS: dict[Program, tuple[Trial, int]] = {
+    Program.UPDATER: (compare_updaters, UPDATER_WORKLOADS),
+    Program.RECOMMENDER: (compare_recommenders, 3 * RECOMMENDER_WORKLOADS),
+    Program.ADMISSION: (compare_webhooks, REVIEWS),
+}
+"""How each program is compared, and about how many cases a cluster has."""
