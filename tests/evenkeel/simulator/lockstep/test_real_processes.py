@@ -187,8 +187,9 @@ async def play(folder: Path, webhook: Webhook, hash_seed: str) -> Story:
         await small.advance(7)
         created = await create_pod(small.endpoint, "web-late")
         await small.advance(8)
-        ends = await asyncio.gather(*(small.end(name) for name in MODULES))
-        return Story(small.server.requests.calls(), created, dict(zip(MODULES, ends, strict=True)))
+        # One after the other: what they have to say at the end is said in real time.
+        statuses = {name: await small.end(name) for name in MODULES}
+        return Story(small.server.requests.calls(), created, statuses)
 
 
 def signature(call: RecordedCall) -> tuple[object, ...]:
