@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -156,6 +157,13 @@ def jumping_clock(on_rest: Callable[[Report], bool] | None = None) -> Iterator[J
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+async def library_timer(seconds: float) -> None:
+    """Wait for a timer of the event loop, as libraries do, instead of the process's own clock."""
+    reached = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, reached.set)
+    await reached.wait()
 
 
 def _hang_up_at_the_end(clock: JumpingClock, server: _Server) -> None:

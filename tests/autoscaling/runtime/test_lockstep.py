@@ -26,7 +26,7 @@ from autoscaling.runtime.lockstep import Lockstep
 from autoscaling.runtime.lockstep_channel import LockstepLostError, Report
 from autoscaling.runtime.process import Process
 from autoscaling.runtime.telemetry import bind, bound_port, serve_http
-from tests.autoscaling.runtime.jumping_clock import T0, JumpingClock, jumping_clock
+from tests.autoscaling.runtime.jumping_clock import T0, JumpingClock, jumping_clock, library_timer
 
 SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 Start = Callable[[Process], Coroutine[object, object, None]]
@@ -95,13 +95,13 @@ def test_pauses_time_outs_and_timers_of_the_library_go_by_the_clock(clock: Jumpi
         see("begin")
         await process.pacing.sleep(0.25)
         see("pause")
-        await asyncio.sleep(3600)
-        see("sleep")
+        await library_timer(3600)
+        see("timer")
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(DAY.total_seconds()):
                 await asyncio.Event().wait()
         see("timeout")
-        asyncio.get_running_loop().call_later(0.5, see, "timer")
+        asyncio.get_running_loop().call_later(0.5, see, "callback")
         await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=60)
         see("wait")
         process.stop()
@@ -111,9 +111,9 @@ def test_pauses_time_outs_and_timers_of_the_library_go_by_the_clock(clock: Jumpi
     assert seen == [
         ("begin", T0, 0.0),
         ("pause", T0 + 0.25 * SECOND, 0.25),
-        ("sleep", T0 + hour * SECOND, hour),
+        ("timer", T0 + hour * SECOND, hour),
         ("timeout", T0 + hour * SECOND + DAY, hour + 86400),
-        ("timer", T0 + (hour + 0.5) * SECOND + DAY, hour + 86400.5),
+        ("callback", T0 + (hour + 0.5) * SECOND + DAY, hour + 86400.5),
         ("wait", T0 + (hour + 60) * SECOND + DAY, hour + 86460),
     ]
 

@@ -17,7 +17,7 @@ from autoscaling.runtime.lockstep_loop import LockstepLoop, LockstepSelector
 from autoscaling.runtime.lockstep_timeline import Timeline
 from autoscaling.runtime.lockstep_traffic import LockstepTraffic
 from autoscaling.runtime.process import Process
-from tests.autoscaling.runtime.jumping_clock import T0, JumpingClock, jumping_clock
+from tests.autoscaling.runtime.jumping_clock import T0, JumpingClock, jumping_clock, library_timer
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 Start = Callable[[Process], Coroutine[object, object, None]]
@@ -55,7 +55,7 @@ def test_timers_of_the_library_cost_no_more_turns_than_they_must(
         loop, begun = asyncio.get_running_loop(), len(clock.reports)
         for _ in range(20):
             before, date = loop.time(), process.pacing.now()
-            await asyncio.sleep(seconds)
+            await library_timer(seconds)
             assert loop.time() - before == pytest.approx(seconds, abs=1e-6)
             assert process.pacing.now() - date == timedelta(seconds=seconds)
         assert len(clock.reports) - begun == (20 if seconds >= 1e-6 else 0)
@@ -66,7 +66,7 @@ def test_timers_of_the_library_cost_no_more_turns_than_they_must(
 
 def test_a_timer_beyond_a_day_is_waited_for_in_pieces(clock: JumpingClock) -> None:
     async def start(process: Process) -> None:
-        await asyncio.sleep(3 * 86400 + 1)
+        await library_timer(3 * 86400 + 1)
         assert process.pacing.now() == T0 + 3 * DAY + SECOND
         process.stop()
 
