@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoscaling.pod import ContainerStatus, Pod, Termination
+from autoscaling.pod import Container, ContainerStatus, Pod, Termination
 from autoscaling.resources import MEMORY
 from recommender.oom import OomRecord
 
@@ -45,8 +45,8 @@ def _kill_before_restart(before: ContainerStatus, now: ContainerStatus) -> Termi
 
 def _record(pod: Pod, name: str, terminated: Termination) -> list[OomRecord]:
     """Return the record of one kill; one without a time cannot be placed and is left out."""
-    container = pod.container(name)
     if terminated.finished_at is None:
         return []
-    request = pod.actual_resources(container).request(MEMORY).value() if container else 0
+    # What a status reports counts even where the spec has no such container.
+    request = pod.actual_resources(pod.container(name) or Container(name)).request(MEMORY).value()
     return [OomRecord(pod.namespace, pod.name, name, terminated.finished_at, request)]

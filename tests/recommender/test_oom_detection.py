@@ -59,5 +59,7 @@ def test_the_request_is_that_of_the_state_in_which_it_was_killed() -> None:
 def test_the_reported_request_wins_over_the_spec() -> None:
     reported = replace(terminated(0), resources=ContainerResources(amounts("-/50")))
     assert [k.memory_bytes for k in oom_kills(state(running(0)), state(reported))] == [50]
+    only_reported = [replace(state(status), containers=()) for status in (running(0), reported)]
+    assert [k.memory_bytes for k in oom_kills(*only_reported)] == [50]
     nothing = replace(terminated(0), resources=ContainerResources())
     assert [k.memory_bytes for k in oom_kills(state(running(0)), state(nothing))] == [0]
