@@ -35,7 +35,9 @@ def first_difference(ours: object, theirs: object) -> Difference | None:
 
 
 def unexplained(ours: object, theirs: Sequence[object]) -> Difference | None:
-    """Return the first field of ours that is in none of upstream's several answers to the same question.
+    """Return the first field of ours that none of upstream's several answers to the same question accounts for.
+
+    A field is accounted for where one of the answers has it, or where it is a number between two of theirs.
 
     Args:
         ours: Our answer.
@@ -68,8 +70,16 @@ def _unexplained(path: str, ours: object, theirs: Sequence[object]) -> Iterator[
         for index, member in enumerate(ours):
             members = [other[index] for other in alike if isinstance(other, list)]
             yield from _unexplained(f"{path}[{index}]", member, members)
-    else:
+    elif not _is_between(ours, theirs):
         yield Difference(path, ours, theirs[0])
+
+
+def _is_between(ours: object, theirs: Sequence[object]) -> bool:
+    """Say whether a number lies between upstream's own: there are more orders to add in than it is asked for."""
+    numbers = [other for other in theirs if isinstance(other, int | float) and not isinstance(other, bool)]
+    if not isinstance(ours, int | float) or isinstance(ours, bool) or len(numbers) < len(theirs):
+        return False
+    return min(numbers) <= ours <= max(numbers)
 
 
 def _has_shape_of(ours: object, other: object) -> bool:

@@ -74,14 +74,22 @@ class Upstream:
     def receive(self, sent: Sent) -> list[Reply]:
         """Return the replies to what was sent last; a question that ends the process counts as a crash."""
         replies: list[Reply] = []
+        is_second_time = False
         while len(replies) < len(sent.cases):
             answers = self._running().stdout
             assert answers is not None
             if line := answers.readline():
                 replies.append(_reply(line))
+                is_second_time = False
                 continue
-            replies.append(Reply(crash=self._last_words()))
+            said = self._last_words()
             self._end()
+            # Somebody may have ended a process that says nothing, so its question is asked once more.
+            if said.is_told or is_second_time:
+                replies.append(Reply(crash=said.text))
+                is_second_time = False
+            else:
+                is_second_time = True
             if len(replies) < len(sent.cases):
                 self._write(Sent(sent.kind, sent.cases[len(replies) :]))
         return replies
@@ -136,14 +144,24 @@ class Upstream:
         self._process.wait()
         self._process = None
 
-    def _last_words(self) -> str:
+    def _last_words(self) -> _LastWords:
         """Return what a process that died said of it."""
         assert self._process is not None
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").splitlines()
         said = [line.strip() for line in lines if line.startswith(("panic:", "fatal error:")) or "pkg/" in line]
-        return " | ".join(said[:_LAST_WORDS]) or f"it ended with status {self._process.returncode}"
+        if said:
+            return _LastWords(" | ".join(said[:_LAST_WORDS]), is_told=True)
+        return _LastWords(f"it ended with status {self._process.returncode}", is_told=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _LastWords:
+    """Why a process ended, and whether it told so itself."""
+
+    text: str
+    is_told: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,11 @@ def test_a_difference_says_where_and_what() -> None:
         ({"a": 3, "b": 1}, [{"a": 1, "b": 2}, {"a": 2, "b": 1}], Difference("a", 3, 1)),
         ([[1], 2], [[[1], 3], [[5], 2]], None),
         ([1, 2], [[1], [2]], Difference("", [1, 2], [1])),
+        (1.5, [1, 2], None),
+        (2.5, [1, 2], Difference("", 2.5, 1)),
+        (1.5, [1, "2"], Difference("", 1.5, 1)),
+        (True, [0, 2], Difference("", True, 0)),
+        ("1500m", ["1", "2"], Difference("", "1500m", "1")),
         ({"a": 1}, [{"a": 1, "b": 1}, {"b": 1}], Difference("", {"a": 1}, {"a": 1, "b": 1})),
     ],
 )

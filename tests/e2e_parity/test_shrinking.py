@@ -32,7 +32,7 @@ def pods(case: Case) -> list[Case]:
         (lambda case: any(pod.get("restarts") == 7 for pod in pods(case)), {"kind": "k", "pods": [{"restarts": 7}]}),
         (lambda case: len(pods(case)) >= 3, {"kind": "k", "pods": [{}, {}, {}]}),
         (lambda case: "text" in case, {"kind": "k", "text": "left as it is"}),
-        (lambda case: case.get("flags", {}).get("size", 0) > 8, {"kind": "k", "flags": {"size": 10}}),
+        (lambda case: case.get("flags", {}).get("size", 0) > 8, {"kind": "k", "flags": {"size": 40}}),
     ],
 )
 def test_what_can_go_is_gone(is_interesting: Callable[[Case], bool], small: Case) -> None:

@@ -61,9 +61,18 @@ return {"answer": question["number"]}"""
     assert replies == [Reply(0), Reply(1), crash, crash, Reply(4), Reply(5)]
 
 
-def test_a_process_that_ends_without_a_word_tells_its_status(tmp_path: Path) -> None:
+def test_a_process_that_ends_without_a_word_twice_tells_its_status(tmp_path: Path) -> None:
     with Upstream(oracle(tmp_path, "os._exit(3)")) as upstream:
         assert upstream.ask(ECHO, {}) == Reply(crash="it ended with status 3")
+
+
+def test_a_process_that_somebody_ended_is_asked_once_more(tmp_path: Path) -> None:
+    body = f"""if question["number"] == 1 and not os.path.exists("{tmp_path}/ended"):
+    open("{tmp_path}/ended", "w").close()
+    os.kill(os.getpid(), 9)
+return {{"answer": question["number"]}}"""
+    with Upstream(oracle(tmp_path, body)) as upstream:
+        assert upstream.receive(upstream.send(ECHO, numbered(4))) == [Reply(n) for n in range(4)]
 
 
 def test_cases_that_share_one_time_follow_each_other(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from e2e.parity.admission.drawing import limit_ranges
 from e2e.parity.dice import Dice
 from e2e.parity.kinds import Case
 
@@ -289,8 +288,25 @@ def _conditions(dice: Dice) -> list[Case]:
 
 
 def all_limit_ranges(dice: Dice) -> list[Case]:
-    """Draw the LimitRanges of the namespace, seldom any."""
-    return limit_ranges(dice) if dice.chance(0.3) else []
+    """Draw the LimitRanges of the namespace, seldom any; amounts stay far from where 64 bits end."""
+    if not dice.chance(0.3):
+        return []
+    items = [_limit_range_item(dice, kind) for kind in ("Container", "Pod", "Pod") if dice.chance(0.6)]
+    return [{"metadata": {"namespace": SPACE, "name": "l"}, "spec": {"limits": items}}]
+
+
+def _limit_range_item(dice: Dice, kind: str) -> Case:
+    item: Case = {"type": kind}
+    bounds: Case = {
+        "max": {"cpu": f"{dice.pick(300, 800, 2000, 4000)}m", "memory": f"{dice.pick(200, 600, 2000)}Mi"},
+        "min": {"cpu": f"{dice.pick(20, 100, 300, 900)}m", "memory": f"{dice.pick(20, 100, 400)}Mi"},
+        "default": {"cpu": dice.pick("500m", "1"), "memory": dice.pick("512Mi", "1Gi")},
+    }
+    for name, amounts in bounds.items():
+        if dice.chance(0.5) and (kind == "Container" or name != "default"):
+            assert isinstance(amounts, dict)
+            item[name] = {resource: text for resource, text in amounts.items() if dice.chance(0.7)}
+    return item
 
 
 def _requests(dice: Dice) -> Case:
