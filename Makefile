@@ -43,9 +43,10 @@ check-coverage: setup ## Run the tests with branch coverage and report it.
 docs: setup ## Write the generated pages of docs/ anew.
 	$(BIN)/python -m evenkeel.cli.document_flags > docs/flags.md
 
-parity: setup ## Compare with upstream's packages and programs (needs Go); CASES=3000 for fewer cases.
-	$(BIN)/python -m e2e.parity run $(if $(CASES),--cases $(CASES))
-	$(BIN)/python -m pytest -q e2e/test_side_by_side.py
+PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
+parity: setup ## Compare with upstream (needs Go); ONLY=recommender|updater|admission|process, CASES=n, SEED=s.
+	$(if $(ONLY),,$(BIN)/python -m pytest -q e2e/test_side_by_side.py)
+	$(BIN)/python -m e2e.parity$(if $(filter process,$(ONLY)),.process, run $(if $(ONLY),--only $(ONLY))) $(PARITY_FLAGS)
 
 e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside the work tree).
 	$(BIN)/python -m e2e.cluster build
