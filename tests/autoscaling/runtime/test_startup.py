@@ -3,62 +3,61 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
+import subprocess
+import sys
 from datetime import datetime, timedelta
-
-import pytest
-import structlog
 
 from autoscaling.kube.pacing import SystemPacing
 from autoscaling.runtime.flag_help import help_text
-from autoscaling.runtime.process import Process
-from autoscaling.runtime.startup import run_configured
 from tests.autoscaling.runtime.jumping_clock import jumping_clock
 from updater.config import UpdaterConfig
 
-
-@pytest.fixture(autouse=True)
-def _restored_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield
-    root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
-
+# The log is set up for a whole process and once only, so each run is a process of its own.
+SCRIPT = """
+import sys
+import structlog
+from autoscaling.runtime.process import Process
+from autoscaling.runtime.startup import run_configured
+from updater.config import UpdaterConfig
 
 async def tell_the_time(process: Process) -> None:
-    await process.pacing.sleep(0.001 if process.pacing.monotonic() else 90)
+    await process.pacing.sleep(90 if sys.argv[1] else 0)
     structlog.get_logger().info("it is", now=process.driver.now().isoformat())
     process.stop()
 
+raise SystemExit(run_configured(UpdaterConfig(clock=sys.argv[1]), tell_the_time))
+"""
 
-def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
-    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+def run(clock: str) -> tuple[int, list[dict[str, str]]]:
+    """Run a process that tells the time, and return its exit status and its log."""
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, clock], capture_output=True, text=True, timeout=60, check=False
+    )
+    return ended.returncode, [json.loads(line) for line in ended.stderr.splitlines()]
 
 
-def test_without_a_clock_time_is_real(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_configured(UpdaterConfig(), tell_the_time) == 0
-    (line,) = lines(capsys)
+def test_without_a_clock_time_is_real() -> None:
+    status, (line,) = run("")
     told, logged = datetime.fromisoformat(line["now"]), datetime.fromisoformat(line["timestamp"])
+    assert status == 0
     assert abs(SystemPacing().now() - told) < timedelta(minutes=1)
     assert abs(logged - told) < timedelta(minutes=1)
 
 
-def test_with_a_clock_time_is_the_clocks_in_the_log_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_clock_time_is_the_clocks_in_the_log_too() -> None:
     with jumping_clock() as clock:
-        assert run_configured(UpdaterConfig(clock=clock.url), tell_the_time) == 0
-    (line,) = lines(capsys)
+        status, (line,) = run(clock.url)
+    assert status == 0
     assert line["now"] == "2026-01-01T00:01:30+00:00"
     assert line["timestamp"] == "2026-01-01T00:01:30.000000Z"
 
 
-def test_a_clock_that_is_not_there_keeps_the_process_from_starting(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clock_that_is_not_there_keeps_the_process_from_starting() -> None:
     with jumping_clock() as clock:
         url = clock.url
-    assert run_configured(UpdaterConfig(clock=url), tell_the_time) == 1
-    (line,) = lines(capsys)
-    assert (line["event"], line["level"]) == ("process failed", "error")
+    status, (line,) = run(url)
+    assert (status, line["event"], line["level"]) == (1, "process failed", "error")
     assert line["error"].startswith(f"simulated clock {url}: ")
 
 
