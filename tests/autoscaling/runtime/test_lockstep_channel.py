@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import pytest
@@ -49,21 +49,22 @@ def test_nothing_can_be_said_before_joining_or_after_leaving() -> None:
 def answering(answer: bytes) -> Iterator[str]:
     """A server that gives every connection the same answer and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        ending = threading.Event()
 
         def serve() -> None:
-            while True:
+            while not ending.is_set():
                 connection, _ = listener.accept()
-                with connection:
-                    if not connection.recv(65536):
-                        return
-                    connection.sendall(answer)
+                # The client may have hung up before it is answered.
+                with connection, suppress(OSError):
+                    if connection.recv(65536):
+                        connection.sendall(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
         port = listener.getsockname()[1]
         yield f"http://127.0.0.1:{port}/clock/me"
-        with socket.create_connection(("127.0.0.1", port)):
-            pass
+        ending.set()
+        socket.create_connection(("127.0.0.1", port)).close()
         thread.join()
 
 
