@@ -48,8 +48,8 @@ async def compare_updaters(seed: str, upstream: Upstream, course: Course) -> Rep
     report = Report(f"updaters, seed {seed}", len(found.workloads()), list(found.differences()))
     report.notes.append(
         f"{len(cluster.scalers)} VPAs, {len(cluster.workloads)} pods, {len(theirs.rounds)} rounds, "
-        f"{found.calls} writes, {sum(theirs.told.values())} events, "
-        f"{len(theirs.boosted)} kinds of writes to boosted pods"
+        f"{found.calls} writes, {sum(theirs.told.values())} events; "
+        f"{len(theirs.boosted)} different writes to pods with boosts to take back"
     )
     return report
 
@@ -62,7 +62,7 @@ async def compare_recommenders(seed: str, upstream: Upstream, course: Course) ->
     report = Report(f"recommenders, seed {seed}", found.objects(), list(found.differences()))
     report.notes.append(
         f"{len(theirs)} rounds, {sum(len(change) for change in cluster.changes)} changes between them, "
-        f"{found.rounded} checkpoints equal but for the order in which upstream's maps were summed up"
+        f"{found.rounded} checkpoints equal but for the order in which upstream goes through its maps"
     )
     return report
 

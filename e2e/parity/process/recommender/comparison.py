@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from e2e.parity.process.differences import Difference, first_apart
 from e2e.parity.process.recommender.cluster import RecommenderCluster
 from e2e.parity.process.recommender.rounds import Key, State
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, rows, text
+from evenkeel.simulator.clock import EPOCH, parse_rfc3339
 
 _ROUNDING = 1e-9
+_USUAL_HALF_LIFE = timedelta(hours=24)
 _RULES = (
     ("spec", "6.3"),
     ("status.version", "6.3"),
@@ -32,7 +35,7 @@ class Comparison:
         cluster: Where they worked.
         upstream: What upstream's left after each round.
         ours: What ours left.
-        rounded: Checkpoints that were equal but for the order in which numbers were summed up.
+        rounded: Checkpoints that were equal but for what upstream itself leaves to chance.
     """
 
     cluster: RecommenderCluster
@@ -40,6 +43,16 @@ class Comparison:
     ours: tuple[State, ...]
     rounded: int = 0
     _seen: set[Key] = field(default_factory=set)
+
+    @property
+    def half_lives(self) -> Mapping[str, timedelta]:
+        """The half-life of each histogram of a checkpoint."""
+        found = {"cpuHistogram": _USUAL_HALF_LIFE, "memoryHistogram": _USUAL_HALF_LIFE}
+        for flag in self.cluster.flags:
+            name, _, value = flag.removeprefix("--").partition("=")
+            if name.endswith("-histogram-decay-half-life"):
+                found[f"{name.partition('-')[0]}Histogram"] = timedelta(hours=int(value.removesuffix("h")))
+        return found
 
     def objects(self) -> int:
         """Return how many VPAs and checkpoints there were after the last round."""
@@ -61,7 +74,7 @@ class Comparison:
             apart = first_apart(one, other)
             if apart is None:
                 continue
-            if one is not None and other is not None and is_rounding(one, other):
+            if one is not None and other is not None and is_left_to_chance(one, other, self.half_lives):
                 self.rounded += 1
                 continue
             self._seen.add(key)
@@ -107,25 +120,32 @@ def _timeless(checkpoint: JsonObject | None) -> JsonObject | None:
     return copy
 
 
-def is_rounding(theirs: JsonObject, ours: JsonObject) -> bool:
-    """Say whether two checkpoints differ only as floating-point sums do that were formed in another order.
+def is_left_to_chance(theirs: JsonObject, ours: JsonObject, half_lives: Mapping[str, timedelta]) -> bool:
+    """Say whether two checkpoints differ only as those of two runs of upstream do.
 
-    Upstream goes through maps when it merges, so its own sums differ from run to run (recommender 3.5). The total may
-    then differ in its last digits, and a weight that lies in the middle between two whole numbers by one.
+    Upstream goes through maps when it merges (recommender 3.5). So sums differ in their last digits, a weight that lies
+    in the middle between two whole numbers differs by one, and a histogram that has no sample yet gets the reference
+    time of whatever it is merged with before: all weights then differ by a power of two, which means nothing.
     """
     one, other = copy_of(theirs), copy_of(ours)
-    for histogram in ("cpuHistogram", "memoryHistogram"):
-        left, right = child(one, "status", histogram), child(other, "status", histogram)
-        totals = left.pop("totalWeight", 0.0), right.pop("totalWeight", 0.0)
-        if not all(isinstance(total, int | float) for total in totals):
-            return False
-        if not math.isclose(float(str(totals[0])), float(str(totals[1])), rel_tol=_ROUNDING):
+    for name, half_life in half_lives.items():
+        left, right = child(one, "status", name), child(other, "status", name)
+        if not math.isclose(_at_beginning(left, half_life), _at_beginning(right, half_life), abs_tol=_ROUNDING):
             return False
         if not _are_near(child(left, "bucketWeights"), child(right, "bucketWeights")):
             return False
-        left.pop("bucketWeights", None)
-        right.pop("bucketWeights", None)
+        for histogram in (left, right):
+            for part in ("totalWeight", "referenceTimestamp", "bucketWeights"):
+                histogram.pop(part, None)
     return one == other
+
+
+def _at_beginning(histogram: JsonObject, half_life: timedelta) -> float:
+    """Return the logarithm of a histogram's weight as it would be with a reference time that is always the same one."""
+    total, reference = histogram.get("totalWeight", 0.0), text(histogram, "referenceTimestamp")
+    if not isinstance(total, int | float) or not total or not reference:
+        return 0.0
+    return math.log2(total) + (parse_rfc3339(reference) - EPOCH) / half_life
 
 
 def _are_near(left: JsonObject, right: JsonObject) -> bool:

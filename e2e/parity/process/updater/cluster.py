@@ -184,10 +184,10 @@ class ClusterMaker:
 def _has_ranks(workload: Workload, scalers: list[JsonObject]) -> bool:
     """Say whether pods that differ in their amounts have different priorities, so that their order is defined.
 
-    Pods that request nothing all rank alike, and so do those whose target is capped to limits equal to their requests:
-    for these nothing would change (updater P-2, P-8).
+    Pods that lack a request may all rank alike, as it counts as zero, and so may those whose target is capped to limits
+    equal to their requests: for these nothing would change (updater P-2, P-5, P-8).
     """
-    if not any(container.requests for container in workload.containers):
+    if not all({"cpu", "memory"} <= container.requests.keys() for container in workload.containers):
         return False
     policies = [policy for one in scalers for policy in rows(one, "spec", "resourcePolicy", "containerPolicies")]
     caps = any(text(policy, "controlledValues") == "RequestsOnly" for policy in policies)
