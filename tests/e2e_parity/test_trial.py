@@ -8,7 +8,7 @@ import pytest
 
 from e2e.parity.comparison import Difference
 from e2e.parity.kinds import Case, Kind
-from e2e.parity.trial import Failed, Outcome, Verdict, our_answer, still_differs, tried
+from e2e.parity.trial import Failed, Outcome, Verdict, our_answer, outcome, still_differs, tried
 from e2e.parity.upstream import Upstream
 from tests.e2e_parity.oracles import oracle
 
@@ -28,7 +28,7 @@ DOUBLE = Kind("double", lambda _: {"number": 4}, doubled, in_pairs)
 
 
 @pytest.mark.parametrize(
-    ("body", "outcome"),
+    ("body", "expected"),
     [
         ('return {"answer": [8, 4]}', Outcome(Verdict.SAME)),
         ('return {"answer": [9, 4]}', Outcome(Verdict.DIFFERENT, Difference("twice", 8, 9))),
@@ -51,9 +51,23 @@ DOUBLE = Kind("double", lambda _: {"number": 4}, doubled, in_pairs)
         ),
     ],
 )
-def test_how_a_case_comes_out(tmp_path: Path, body: str, outcome: Outcome) -> None:
+def test_how_a_case_comes_out(tmp_path: Path, body: str, expected: Outcome) -> None:
     with Upstream(oracle(tmp_path, body)) as upstream:
-        assert tried(DOUBLE, {"number": 4}, upstream) == outcome
+        assert tried(DOUBLE, {"number": 4}, upstream) == expected
+
+
+def test_upstreams_first_word_can_be_taken_for_it(tmp_path: Path) -> None:
+    with Upstream(oracle(tmp_path, 'return {"answer": [8 + number % 2, 4]}')) as upstream:
+        reply = upstream.receive(upstream.send(DOUBLE, [{"number": 4}] * 2))[1]
+        found = outcome(DOUBLE, {"number": 4}, our_answer(DOUBLE, {"number": 4}), reply, None)
+        assert found == Outcome(Verdict.DIFFERENT, Difference("twice", 8, 9))
+        again = outcome(DOUBLE, {"number": 4}, our_answer(DOUBLE, {"number": 4}), reply, upstream)
+        assert again.verdict is Verdict.UNDECIDED
+
+
+def test_a_rare_answer_of_upstream_is_waited_for(tmp_path: Path) -> None:
+    with Upstream(oracle(tmp_path, 'return {"answer": [9 if number != 250 else 8, 4]}')) as upstream:
+        assert tried(DOUBLE, {"number": 4}, upstream).verdict is Verdict.UNDECIDED
 
 
 def test_a_difference_that_is_documented_is_told_apart(tmp_path: Path) -> None:
