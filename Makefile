@@ -45,8 +45,7 @@ docs: setup ## Write the generated pages of docs/ anew.
 
 PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
 parity: setup ## Compare with upstream (needs Go); ONLY=recommender|updater|admission|process, CASES=n, SEED=s.
-	$(if $(ONLY),,$(BIN)/python -m pytest -q e2e/test_side_by_side.py)
-	$(BIN)/python -m e2e.parity$(if $(filter process,$(ONLY)),.process, run $(if $(ONLY),--only $(ONLY))) $(PARITY_FLAGS)
+	$(BIN)/python -m e2e.parity$(if $(filter process,$(ONLY)),.process, run $(if $(ONLY),--only $(ONLY),--processes)) $(PARITY_FLAGS)
 
 e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside the work tree).
 	$(BIN)/python -m e2e.cluster build

@@ -28,6 +28,15 @@ def main() -> int:
     return 1 if differences else 0
 
 
+def compare_processes(seed: str) -> tuple[int, int]:
+    """Compare all parts to the default extent, and return how many cases and differences there were.
+
+    Raises:
+        ClusterError: Upstream's programs cannot be had.
+    """
+    return asyncio.run(run(Wishes(seed=seed), find_upstream(), _tell))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m e2e.parity.process", description="Our processes and upstream's own on equal simulated clusters."

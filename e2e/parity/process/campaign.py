@@ -21,7 +21,7 @@ from e2e.parity.process.upstream import Upstream
 
 BURN, DEMO = "burn", "demo"
 PARTS = (BURN, DEMO, *(program.value for program in TRIALS))
-DEFAULT_CASES = 900
+DEFAULT_CASES = 500
 _SHARES = {Program.UPDATER: 0.25, Program.RECOMMENDER: 0.3, Program.ADMISSION: 0.45}
 
 

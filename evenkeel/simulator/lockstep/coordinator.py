@@ -50,7 +50,7 @@ class Lockstep:
 
     Args:
         server: The cluster's API server; its clock is moved by nobody else from now on.
-        settings: The run's.
+        settings: The run's; limit and speed may be changed between two runs of the clock.
         url: Where processes join.
 
     Raises:
@@ -62,7 +62,7 @@ class Lockstep:
             raise LockstepError(f"{type(server.clock).__name__} moves by itself; give the API server a ManualClock")
         self._server = server
         self._clock = server.clock
-        self._settings = settings
+        self.settings = settings
         self._url = url
         self._origin = server.clock.now()
         self._expected: dict[str, None] = {}
@@ -113,7 +113,7 @@ class Lockstep:
 
     def welcome(self, name: str) -> Welcome:
         """Return what a process is told when it joins."""
-        return Welcome(self._origin, self._clock.now(), seed_of(self._settings.seed, name))
+        return Welcome(self._origin, self._clock.now(), seed_of(self.settings.seed, name))
 
     async def rest(self, name: str, report: Report) -> Moment:
         """Take in that a process has nothing left to do; returns when it goes on.
@@ -202,11 +202,11 @@ class Lockstep:
             if next(self.hindrances(), None) is None:
                 return
             try:
-                async with asyncio.timeout(self._settings.wall_limit_seconds):
+                async with asyncio.timeout(self.settings.wall_limit_seconds):
                     await self._changed.wait()
             except TimeoutError:
                 raise LockstepError(
-                    f"nothing has happened for {self._settings.wall_limit_seconds:g} s of real time at "
+                    f"nothing has happened for {self.settings.wall_limit_seconds:g} s of real time at "
                     f"{self._clock.now()}: {'; '.join(self.hindrances())}; see the logs of the processes"
                 ) from None
 
@@ -247,9 +247,9 @@ class Lockstep:
 
     def _ahead(self, began: float, start: datetime, when: datetime) -> float:
         """Return the real seconds by which a step would come too early for the speed that is set."""
-        if self._settings.speed is None:
+        if self.settings.speed is None:
             return 0.0
-        return began + (when - start).total_seconds() / self._settings.speed - time.monotonic()
+        return began + (when - start).total_seconds() / self.settings.speed - time.monotonic()
 
     def _participant(self, name: str) -> Participant:
         if name not in self._participants:

@@ -136,14 +136,13 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder: Path, wall_limit_seconds: float = LIMIT_SECONDS) -> AsyncIterator[World]:
+async def world(folder: Path) -> AsyncIterator[World]:
     server = api_server()
     server.metrics = Wave(server)
     server.create_namespaces(NAMESPACE)
     deploy(server, replicas=2)
     server.store.create(vpa_object())
-    settings = LockstepSettings(seed=7, wall_limit_seconds=wall_limit_seconds)
-    async with serve(server, tls=False) as endpoint, serve_lockstep(server, settings) as lockstep:
+    async with serve(server, tls=False) as endpoint, serve_lockstep(server, LockstepSettings(seed=7)) as lockstep:
         made = World(server, endpoint, lockstep, folder)
         try:
             yield made
@@ -238,13 +237,14 @@ def what_came_of_it(story: Story) -> None:
 
 
 async def test_a_process_that_is_killed_or_stopped_ends_the_run_and_is_named(tmp_path: Path) -> None:
-    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path, wall_limit_seconds=5) as small:
+    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
         small.lockstep.expect("updater")
         await small.start("updater", "--use-admission-controller-status=false")
         await small.advance(3)
         small.processes["updater"].send_signal(signal.SIGSTOP)
+        small.lockstep.settings = LockstepSettings(wall_limit_seconds=2)
         small.server.store.merge(vpa_object() | {"status": recommended_status("1", "1Gi")})
-        with pytest.raises(LockstepError, match=r"5 s of real time at .* process 'updater' has seen \d+ of \d+ lines"):
+        with pytest.raises(LockstepError, match=r"2 s of real time at .* process 'updater' has seen \d+ of \d+ lines"):
             await small.advance(1)
         small.processes["updater"].kill()
         await small.processes["updater"].wait()
