@@ -16,7 +16,7 @@ FEW = 40
 MANY = 250
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_cases_are_json_and_the_same_each_time(kind: Kind) -> None:
     cases = [kind.case("s", number) for number in range(FEW)]
     assert cases == [kind.case("s", number) for number in range(FEW)]
@@ -24,7 +24,7 @@ def test_cases_are_json_and_the_same_each_time(kind: Kind) -> None:
     assert len({json.dumps(case, sort_keys=True) for case in cases}) > FEW * 0.9
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_our_cores_answer_every_case_the_same_each_time(kind: Kind) -> None:
     for number in range(FEW):
         case = kind.case("s", number)
@@ -34,7 +34,7 @@ def test_our_cores_answer_every_case_the_same_each_time(kind: Kind) -> None:
         json.dumps(answer)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_question_is_a_case_at_a_moment_and_leaves_the_case_alone(kind: Kind) -> None:
     case = kind.case("s", 1)
     before = json.dumps(case)
