@@ -74,6 +74,19 @@ class UsageOutcome:
     memory: Flags
 
 
+@dataclass(frozen=True, slots=True)
+class OomsOutcome:
+    """What became of OOM kills.
+
+    Args:
+        outcomes: One for each, in order.
+        needs: The needs of those that were recorded, in bytes.
+    """
+
+    outcomes: tuple[OomOutcome, ...]
+    needs: SampleColumns
+
+
 class ClusterModel:
     """All pods, VPAs and aggregates; mutable and owned by one task.
 
@@ -340,7 +353,7 @@ class ClusterModel:
             self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
         return take_memory(self.containers, self.aggregates, samples, split)
 
-    def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> tuple[OomOutcome, ...]:
+    def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> OomsOutcome:
         """Take in OOM kills, in this order, and say what became of each."""
         outcomes = [self._unknown(record) for record in records]
         known = [place for place, outcome in enumerate(outcomes) if outcome is None]
@@ -351,9 +364,10 @@ class ClusterModel:
             np.array([records[place].memory_bytes for place in known], dtype=np.int64),
         )
         self._restore_aggregates(kills.containers, now)
-        for place, recorded in zip(known, take_ooms(self.containers, self.aggregates, kills), strict=True):
+        taken = take_ooms(self.containers, self.aggregates, kills)
+        for place, recorded in zip(known, taken.recorded, strict=True):
             outcomes[place] = OomOutcome.RECORDED if recorded else OomOutcome.TOO_OLD
-        return tuple(outcome for outcome in outcomes if outcome is not None)
+        return OomsOutcome(tuple(outcome for outcome in outcomes if outcome is not None), taken.needs)
 
     def _unknown(self, record: OomRecord) -> OomOutcome | None:
         """Return why a record has no container to go to, None where it has one."""

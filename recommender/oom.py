@@ -50,7 +50,20 @@ class OomRecord:
     memory_bytes: int
 
 
-def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: SampleColumns) -> Flags:
+@dataclass(frozen=True, slots=True)
+class TakenOoms:
+    """What became of OOM kills.
+
+    Args:
+        recorded: bool[n]; false for a kill more than one interval older than the container's last memory sample.
+        needs: The needs of those that were recorded, in bytes.
+    """
+
+    recorded: Flags
+    needs: SampleColumns
+
+
+def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: SampleColumns) -> TakenOoms:
     """Take in OOM kills, in this order.
 
     The need is the larger of the memory in use plus the least bump and the memory in use times the ratio; in use is
@@ -60,10 +73,8 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
         containers: Their windows and peaks move on.
         aggregates: Takes the peaks; every container must have its aggregate.
         kills: Requested bytes of each kill.
-
-    Returns:
-        bool[n]; false for a kill more than one interval older than the container's last memory sample.
     """
+    needs = np.zeros(len(kills), dtype=np.int64)
     recorded = np.zeros(len(kills), dtype=np.bool_)
     changes: list[PeakChanges] = []
     split = turns(containers, kills.containers)
@@ -76,8 +87,9 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
         in_time = (last == NEVER) | (turn.instants >= last - aggregates.interval[aggregate])
         in_time &= needed >= 0
         recorded[positions] = in_time
+        needs[positions] = needed
         counted = SampleColumns(turn.containers, turn.instants, needed).select(in_time)
         moved = move_windows(containers, aggregates, counted, is_oom=True)
         changes.append(moved.placed(positions[in_time]))
     apply_in_order(aggregates, changes)
-    return recorded
+    return TakenOoms(recorded, SampleColumns(kills.containers, kills.instants, needs).select(recorded))

@@ -14,6 +14,7 @@ from autoscaling.behaviour import Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.runtime.collector import collector_paused
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
@@ -24,7 +25,9 @@ from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
+from recommender.quality import usage_quality
 from recommender.recommending import recommend
+from recommender.samples import SampleColumns
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
@@ -178,14 +181,24 @@ class Loop:
         usage = await fetch_usage(parts.client, self.settings.namespace, parts.metrics)
         if usage is not None:
             matched = self._matcher.match(usage)
-            self.model.take_usage(matched.columns, now)
+            outcome = self.model.take_usage(matched.columns, now)
+            self._show_quality(matched.columns.cpu_samples().select(outcome.cpu), CPU)
+            self._show_quality(matched.columns.memory_samples().select(outcome.memory), MEMORY)
             if matched.dropped and not self.model.settings.memory_saver:
                 log.debug("samples of unknown containers dropped", samples=matched.dropped)
         kills = parts.caches.take_kills()
-        for kill, outcome in zip(kills, self.model.take_ooms(kills, now), strict=True):
-            told = log.info if outcome is OomOutcome.RECORDED else log.warning
-            told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=outcome.value)
+        taken = self.model.take_ooms(kills, now)
+        self._show_quality(taken.needs, MEMORY, is_oom=True)
+        for kill, became in zip(kills, taken.outcomes, strict=True):
+            told = log.info if became is OomOutcome.RECORDED else log.warning
+            told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=became.value)
         parts.metrics.aggregates.set(self.model.aggregate_count)
+
+    def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:
+        """Show how far samples that were taken in are from the recommendations of their containers."""
+        model = self.model
+        quality = usage_quality(model.containers, model.aggregates, samples, resource, is_oom=is_oom)
+        self.parts.metrics.quality.show_usage(quality)
 
     async def update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""

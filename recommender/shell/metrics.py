@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from autoscaling.resources import CPU
 from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
+from recommender.quality import UsageQuality
 from recommender.shell.bulk_histogram import BulkHistogram
 
 LATENCY_BUCKETS_SECONDS = (
@@ -88,6 +90,26 @@ class QualityMetrics:
                 *("update_mode", "resource", "vpa_size_log2"),
             ),
         )
+
+    def show_usage(self, quality: UsageQuality) -> None:
+        """Count samples beside the recommendations of their containers."""
+        is_oom = _TRUTH[quality.is_oom]
+        for mode, samples in quality.by_mode():
+            name = mode.value if mode else ""
+            with_target, without = samples.recommended(), samples.missing()
+            if len(without.usage):
+                self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without.usage))
+            self.relative_diffs.observe_all((name, quality.resource, is_oom), with_target.relative_differences())
+            more: tuple[str, ...] = () if quality.resource == CPU else (is_oom,)
+            targets, over, below = (
+                (self.cpu_recommendations, self.cpu_over_usage, self.cpu_lower_equal_usage)
+                if quality.resource == CPU
+                else (self.memory_recommendations, self.memory_over_usage, self.memory_lower_equal_usage)
+            )
+            targets.observe_all((name, *more), with_target.targets)
+            for is_missing, part in zip(_TRUTH, (with_target, without), strict=True):
+                over.observe_all((name, is_missing, *more), part.excesses())
+                below.observe_all((name, is_missing, *more), part.shortfalls())
 
 
 @dataclass(frozen=True, slots=True)

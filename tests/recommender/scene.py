@@ -151,7 +151,7 @@ class Scene:
 
     def oom(self, at: datetime, requested: int, container: str = "main", pod: str = "p") -> OomOutcome:
         """Take in one OOM kill."""
-        return self.model.take_ooms([OomRecord("default", pod, container, at, requested)], T0)[0]
+        return self.model.take_ooms([OomRecord("default", pod, container, at, requested)], T0).outcomes[0]
 
     def recommendation(
         self,

@@ -124,7 +124,7 @@ def test_ever_older_kills_are_all_taken() -> None:
     one = of_one_container()
     one.memory(T0, 100 * MI)
     kills = [OomRecord("default", "p", "main", T0 - n * DAY, n * GI) for n in (1, 2, 3)]
-    assert one.model.take_ooms(kills, T0) == (OomOutcome.RECORDED,) * 3
+    assert one.model.take_ooms(kills, T0).outcomes == (OomOutcome.RECORDED,) * 3
     assert last_memory(one) == T0 - 3 * DAY
     assert peak(one) == 3 * GI * 12 // 10
     assert one.memory(T0 - 2 * DAY, 1)
@@ -201,20 +201,20 @@ def test_records_of_unknown_pods_and_containers_are_told_apart() -> None:
     one = of_one_container()
     known = OomRecord("default", "p", "main", T0, GI)
     records = [replace(known, pod="q"), known, replace(known, container="side"), replace(known, namespace="other")]
-    assert one.model.take_ooms(records, T0) == (
+    assert one.model.take_ooms(records, T0).outcomes == (
         OomOutcome.UNKNOWN_POD,
         OomOutcome.RECORDED,
         OomOutcome.UNKNOWN_CONTAINER,
         OomOutcome.UNKNOWN_POD,
     )
-    assert one.model.take_ooms([], T0) == ()
+    assert one.model.take_ooms([], T0).outcomes == ()
 
 
 def test_many_kills_leave_the_same_bits_as_one_after_the_other() -> None:
     at_once, in_turn = (Scene().observe(pod("p0"), pod("p1")) for _ in range(2))
     plan = [("p0", 5, GI), ("p0", 7, 2 * GI), ("p1", 6, GI), ("p0", 40, 3 * GI), ("p1", 29, 4 * GI), ("p1", 2, GI)]
     records = [OomRecord("default", name, "main", T0 + hours * HOUR, requested) for name, hours, requested in plan]
-    outcomes = at_once.model.take_ooms(records, T0)
+    outcomes = at_once.model.take_ooms(records, T0).outcomes
     assert outcomes == tuple(in_turn.oom(r.at, r.memory_bytes, pod=r.pod) for r in records)
     assert OomOutcome.TOO_OLD in outcomes
     assert bits(at_once.model.aggregates.memory) == bits(in_turn.model.aggregates.memory)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
+from prometheus_client.samples import Sample
 
 from autoscaling.runtime.exposition import exposition
+from recommender.quality import UsageQuality
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.metrics import RecommenderMetrics
 from tests.exposed_families import EXECUTION, REQUEST, Family, exposed, family
@@ -145,3 +147,48 @@ def test_two_processes_in_one_interpreter_share_nothing() -> None:
     _, registry = _registered()
     first.resource_reads.labels("Pod.Spec.Containers").inc()
     assert "vpa_resources_get_resources_count" not in exposition(registry)
+
+
+@pytest.mark.parametrize(
+    ("row", "quality", "expected"),
+    [
+        (
+            "recommender:10",
+            UsageQuality("cpu", False, np.array([6, 6], np.int8), np.array([0.25, 0.5]), np.array([0.5, 0.0])),
+            {
+                ("usage_recommendation_relative_diffs", "false cpu InPlace"): -0.5,
+                ("usage_sample_missing_recommendation_count", "false cpu InPlace"): 1,
+                ("cpu_recommendation_over_usage_diffs_cores", "false InPlace"): 0.25,
+                ("cpu_recommendation_lower_equal_usage_diffs_cores", "true InPlace"): 0.5,
+                ("cpu_recommendations_cores", "InPlace"): 0.5,
+            },
+        ),
+        (
+            "recommender:10",
+            UsageQuality("memory", True, np.array([0], np.int8), np.array([3e8]), np.array([2e8])),
+            {
+                ("usage_recommendation_relative_diffs", "true memory "): 0.5,
+                ("mem_recommendation_lower_equal_usage_diffs_bytes", "true false "): 1e8,
+                ("mem_recommendations_bytes", "true "): 2e8,
+            },
+        ),
+    ],
+)
+def test_samples_are_counted_beside_recommendations(
+    row: str, quality: UsageQuality, expected: dict[tuple[str, str], float]
+) -> None:
+    metrics, registry = _registered()
+    metrics.quality.show_usage(quality)
+    shown = {
+        _short(sample): sample.value
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name.startswith("vpa_quality") and sample.name.endswith(("_sum", "recommendation_count"))
+    }
+    assert shown == expected, row
+
+
+def _short(sample: Sample) -> tuple[str, str]:
+    """Return a sample's name and the values of its labels in the order of their names."""
+    labels = " ".join(value for _, value in sorted(sample.labels.items()))
+    return sample.name.removeprefix("vpa_quality_").removesuffix("_sum"), labels

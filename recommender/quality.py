@@ -1,0 +1,111 @@
+"""How far recommendations are from what containers use.
+
+Spec: recommender 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.resources import CPU
+from autoscaling.vpa import UpdateMode
+from recommender.aggregation import UPDATE_MODES, AggregateTable
+from recommender.container_table import ContainerTable
+from recommender.samples import SampleColumns
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+MILLICORES_PER_CORE = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageQuality:
+    """Samples of one resource beside the last uncapped targets of their containers.
+
+    Only containers count that a VPA scales.
+
+    Args:
+        resource: ``cpu`` or ``memory``.
+        is_oom: Whether the samples show the need of killed containers, not use.
+        modes: int8[n], codes of the update modes, as places in ``UPDATE_MODES``.
+        usage: float64[n], cores or bytes.
+        targets: float64[n], cores or bytes; 0 where nothing is recommended.
+    """
+
+    resource: str
+    is_oom: bool
+    modes: NDArray[np.int8]
+    usage: Floats
+    targets: Floats
+
+    def by_mode(self) -> Iterator[tuple[UpdateMode | None, UsageQuality]]:
+        """Yield the samples of each update mode that occurs."""
+        for code in np.flatnonzero(np.bincount(self.modes, minlength=len(UPDATE_MODES))).tolist():
+            yield UPDATE_MODES[code], self._select(self.modes == code)
+
+    def recommended(self) -> UsageQuality:
+        """Return the samples of containers that have a recommendation."""
+        return self._select(self.targets > 0)
+
+    def missing(self) -> UsageQuality:
+        """Return the samples of containers without one."""
+        return self._select(self.targets == 0)
+
+    def excesses(self) -> Floats:
+        """Return by how much the targets exceed usage, where they do.
+
+        Returns:
+            float64[k], cores or bytes.
+        """
+        difference = self.targets - self.usage
+        return difference[difference > 0]
+
+    def shortfalls(self) -> Floats:
+        """Return by how much usage exceeds the targets or is equal to them, where it does.
+
+        Returns:
+            float64[k], cores or bytes.
+        """
+        difference = self.usage - self.targets
+        return difference[difference >= 0]
+
+    def relative_differences(self) -> Floats:
+        """Return usage relative to the targets, minus one; every container must have a target.
+
+        Returns:
+            float64[n].
+        """
+        return (self.usage - self.targets) / self.targets
+
+    def _select(self, chosen: Flags) -> UsageQuality:
+        return UsageQuality(self.resource, self.is_oom, self.modes[chosen], self.usage[chosen], self.targets[chosen])
+
+
+def usage_quality(
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, resource: str, *, is_oom: bool
+) -> UsageQuality:
+    """Put samples beside the recommendations of their containers.
+
+    Args:
+        containers: The containers.
+        aggregates: Their aggregates, with the last uncapped targets.
+        samples: Samples that were taken in, in millicores or bytes.
+        resource: ``cpu`` or ``memory``.
+        is_oom: Whether the samples are the needs of killed containers.
+    """
+    rows = containers.aggregate.take(samples.containers)
+    counted = aggregates.is_under_vpa[rows] & aggregates.is_scaled[rows]
+    rows = rows[counted]
+    unit, last = (MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
+    return UsageQuality(
+        resource,
+        is_oom,
+        aggregates.update_mode[rows],
+        samples.amounts[counted] / unit,
+        last[rows] / unit,
+    )
