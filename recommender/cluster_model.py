@@ -119,18 +119,19 @@ class ClusterModel:
         self._groups = Groups.of(())
         self._groups_version = 0
 
-    def observe_pod(self, pod: Pod, now: datetime) -> bool:
+    def observe_pod(self, pod: Pod, now: datetime, *, is_wanted: bool = False) -> bool:
         """Add a pod or bring it up to date; containers that have left its spec stay.
 
         Args:
             pod: The pod as seen.
             now: Creation time of aggregates that it is the first to need.
+            is_wanted: Whether the pod is tracked whatever the memory saver says.
 
         Returns:
             Whether the pod is tracked; the memory saver leaves out what no VPA selects.
         """
         key = self._key_of(pod)
-        if self.settings.memory_saver and not self.matching.is_selected(pod.namespace, key):
+        if self.settings.memory_saver and not is_wanted and not self.matching.is_selected(pod.namespace, key):
             return False
         state = self.pods.get((pod.namespace, pod.name))
         if state is None:
@@ -279,9 +280,9 @@ class ClusterModel:
         return row
 
     def groups(self) -> Groups:
-        """Return the groups of all VPAs; the same object until a link or a policy changes."""
+        """Return the groups of all VPAs, by namespace and name; the same object until a link or a policy changes."""
         if self._groups_version != self.links_version:
-            self._groups = Groups.of(tuple(self.vpas.values()))
+            self._groups = Groups.of([self.vpas[key] for key in sorted(self.vpas)])
             self._groups_version = self.links_version
         return self._groups
 
