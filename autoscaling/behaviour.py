@@ -1,8 +1,8 @@
 """Where Evenkeel decides otherwise than upstream 1.8.1: one named switch for each difference.
 
 The pure core takes a ``Behaviour`` as an argument. A field is true where Evenkeel's own way is taken and false where
-upstream's is; its metadata names the rule it answers and what a user sees, and is the source of the table in
-``docs/parity.md``.
+upstream's is; where Evenkeel has more than one way of its own it is an enumeration, one of whose values is upstream's
+way. Its metadata names the rule it answers and what a user sees, and is the source of the table in ``docs/parity.md``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,34 @@ class Profile(Enum):
     UPSTREAM = "upstream"
 
 
+class HpaConflict(Enum):
+    """What becomes of a resource by whose utilisation a horizontal autoscaler scales the same target."""
+
+    OFF = "off"
+    HOLD = "hold"
+
+
+_ON_OR_OFF = {"true": True, "false": False}
+_HPA_WAYS = {"true": HpaConflict.HOLD, "false": HpaConflict.OFF} | {way.value: way for way in HpaConflict}
+
+
+def _described(rule: str, effect: str, ways: Mapping[str, object]) -> dict[str, object]:
+    """Return a field's metadata: its rule, its effect for a user and its value by each spelling on the command line.
+
+    ``true`` is the value in profile ``evenkeel``, ``false`` the one in profile ``upstream``.
+    """
+    return {"rule": rule, "effect": effect, "ways": ways}
+
+
 def _switch(rule: str, effect: str) -> bool:
     """Declare one switch, on by default, with the rule it answers and its effect for a user."""
-    switch: bool = field(default=True, metadata={"rule": rule, "effect": effect})
+    switch: bool = field(default=True, metadata=_described(rule, effect, _ON_OR_OFF))
     return switch
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Every wanted difference from upstream, each settable by ``--behaviour name=true|false``."""
+    """Every wanted difference from upstream, each settable by ``--behaviour name=true|false``, or by a value's name."""
 
     uid_preconditions: bool = _switch(
         "B-31, K-11, K-23",
@@ -56,30 +75,39 @@ class Behaviour:
         "A resource of which no sample was seen is not recommended. Otherwise it gets the minimum, with bounds no "
         "wider, and running pods are shrunk to that at once, for example while the metrics API does not answer.",
     )
+    hpa_conflict: HpaConflict = field(
+        default=HpaConflict.HOLD,
+        metadata=_described(
+            "B-14, case 43",
+            "Where a HorizontalPodAutoscaler scales the same target on utilisation of cpu or memory, the VPA has the "
+            "condition HPAConflict and that resource is held at the pods' request; otherwise a smaller request lets "
+            "the horizontal autoscaler add pods, of which each uses less, and the request shrinks without end.",
+            _HPA_WAYS,
+        ),
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:
         """Return the behaviour of a whole profile."""
-        on = profile is Profile.EVENKEEL
-        return cls(**{f.name: on for f in fields(cls)})
+        way = "true" if profile is Profile.EVENKEEL else "false"
+        return cls(**{f.name: f.metadata["ways"][way] for f in fields(cls)})
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Behaviour:
         """Return a copy with single switches set.
 
         Args:
-            overrides: Field name to ``true`` or ``false``.
+            overrides: Field name to ``true``, ``false`` or, where there are more ways than two, the name of one.
 
         Raises:
-            ConfigurationError: A name is unknown or a value is neither true nor false.
+            ConfigurationError: A name is unknown or a value is none of the field's.
         """
-        known = {f.name for f in fields(self)}
-        changes: dict[str, bool] = {}
+        ways = {f.name: f.metadata["ways"] for f in fields(self)}
         for name, value in overrides.items():
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known names are {', '.join(sorted(known))}"
+            if name not in ways:
+                near = difflib.get_close_matches(name, ways, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known names are {', '.join(sorted(ways))}"
                 raise ConfigurationError(f"--behaviour {name}={value}: no behaviour has this name; {hint}")
-            if value not in {"true", "false"}:
-                raise ConfigurationError(f"--behaviour {name}={value}: the value must be true or false")
-            changes[name] = value == "true"
-        return replace(self, **changes)
+            if value not in ways[name]:
+                *first, last = ways[name]
+                raise ConfigurationError(f"--behaviour {name}={value}: the value must be {', '.join(first)} or {last}")
+        return replace(self, **{name: ways[name][value] for name, value in overrides.items()})

@@ -87,10 +87,12 @@ class ResolvedTarget:
     Args:
         selector: Of the target's pods; it matches nothing where there is a problem.
         problem: Why the target cannot be used, empty where it can.
+        controllers: The target and the topmost controller above it, as far as they are known; one where both are one.
     """
 
     selector: Selector
     problem: str = ""
+    controllers: tuple[ControllerKey, ...] = ()
 
 
 def target_key(vpa: Vpa) -> ControllerKey | None:
@@ -118,25 +120,27 @@ def resolve_target(vpa: Vpa, known: KnownControllers) -> ResolvedTarget:
     Raises:
         OwnerNotCachedError: A scale on the way has not been looked up yet.
     """
+    key = target_key(vpa)
     try:
         selector = target_selector(vpa, known)
     except OwnerNotCachedError:
         raise
     except OwnerLookupError as error:
-        return ResolvedTarget(NOTHING, f"cannot read the target: {error}")
-    key = target_key(vpa)
+        return ResolvedTarget(NOTHING, f"cannot read the target: {error}", (key,) if key else ())
     assert key is not None
     try:
         top = known.topmost(key)
     except OwnerNotCachedError:
         raise
     except OwnerLookupError as error:
-        return ResolvedTarget(NOTHING, f"cannot tell whether {_named(key)} is the topmost controller: {error}")
+        problem = f"cannot tell whether {_named(key)} is the topmost controller: {error}"
+        return ResolvedTarget(NOTHING, problem, (key,))
     if top is None:
-        return ResolvedTarget(NOTHING, f"{_named(key)} is neither a known kind of controller nor scalable")
+        return ResolvedTarget(NOTHING, f"{_named(key)} is neither a known kind of controller nor scalable", (key,))
     if top != key:
-        return ResolvedTarget(NOTHING, f"{_named(key)} has a parent, {_named(top)}; point targetRef at the topmost one")
-    return ResolvedTarget(selector)
+        problem = f"{_named(key)} has a parent, {_named(top)}; point targetRef at the topmost one"
+        return ResolvedTarget(NOTHING, problem, (key, top))
+    return ResolvedTarget(selector, "", (key,))
 
 
 def _named(key: ControllerKey) -> str:

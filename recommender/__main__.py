@@ -7,6 +7,7 @@ import sys
 
 import structlog
 
+from autoscaling.behaviour import HpaConflict
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.quantity import Quantity
@@ -55,7 +56,8 @@ async def work(
     process: Process, config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics, vitals: Vitals
 ) -> None:
     """Fill the caches, load the history, then run a round in every period; only the leader does."""
-    caches = Caches(client, config.api_group, config.vpa_object_namespace)
+    follows_hpas = config.switches().hpa_conflict is not HpaConflict.OFF
+    caches = Caches(client, config.api_group, config.vpa_object_namespace, follows_hpas=follows_hpas)
     tasks = caches.start()
     try:
         await caches.wait_synced(SYNC_SECONDS)

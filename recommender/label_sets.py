@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from autoscaling.hpa import HorizontalScaling
 from autoscaling.matching import Operator, Selector
+from autoscaling.ownership import ControllerKey
 from autoscaling.vpa import Vpa
 from recommender.aggregation import SharingKey
 from recommender.instants import NEVER
@@ -56,6 +58,8 @@ class TrackedVpa:
         initial: Container name to the row of the aggregate loaded from a checkpoint.
         checkpoint_written: Instant at which its checkpoints were last written, ``NEVER`` before.
         is_shared: Whether another VPA has ever selected some of the same pods.
+        controllers: Its target and the topmost controller above it.
+        scaling: What scales the target horizontally by shares of requests; None where nothing does.
     """
 
     vpa: Vpa
@@ -66,6 +70,8 @@ class TrackedVpa:
     initial: dict[str, int] = field(default_factory=dict)
     checkpoint_written: int = NEVER
     is_shared: bool = False
+    controllers: tuple[ControllerKey, ...] = ()
+    scaling: HorizontalScaling | None = None
 
     @property
     def key(self) -> tuple[str, str]:

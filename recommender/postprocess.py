@@ -23,6 +23,7 @@ from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa
 from recommender.amounts import as_quantity
 from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, Estimates
 from recommender.grouping import Groups
+from recommender.hpa_conflict import held
 from recommender.settings import RenderingSettings
 
 Integers = NDArray[np.int64]
@@ -66,7 +67,7 @@ def _whole_cores(groups: Groups) -> Iterable[bool]:
 
 
 def recommendations(groups: Groups, estimates: Estimates, settings: RenderingSettings) -> list[Recommendation]:
-    """Return the recommendation of each VPA, capped by its policies and the global maximum.
+    """Return the recommendation of each VPA, held where it meets an HPA, capped by its policies and the global maximum.
 
     Args:
         groups: Groups of the VPAs.
@@ -87,7 +88,11 @@ def recommendations(groups: Groups, estimates: Estimates, settings: RenderingSet
     ends = pairwise(groups.bounds.tolist())
     return [
         Recommendation(
-            tuple(_capped(tracked.vpa, entry, settings) for entry in entries[begin:end] if entry is not None)
+            tuple(
+                _capped(tracked.vpa, held(tracked.vpa, entry, tracked.scaling) if tracked.scaling else entry, settings)
+                for entry in entries[begin:end]
+                if entry is not None
+            )
         )
         for tracked, (begin, end) in zip(groups.vpas, ends, strict=True)
     ]

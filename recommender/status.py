@@ -19,6 +19,7 @@ CONFIG_UNSUPPORTED: Final = "ConfigUnsupported"
 CONFIG_DEPRECATED: Final = "ConfigDeprecated"
 LOW_CONFIDENCE: Final = "LowConfidence"
 FETCHING_HISTORY: Final = "FetchingHistory"
+HPA_CONFLICT: Final = "HPAConflict"
 
 NO_PODS_REASON: Final = "NoPodsMatched"
 NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"
@@ -50,11 +51,15 @@ class Findings:
         recommendation: As computed.
         has_pods: Whether any known pod is selected.
         unsupported: Why the target cannot be used; None where it can.
+        judged: Types of further conditions that the round decides on; others are carried along.
+        conditions: Those of these types that hold; the others are removed.
     """
 
     recommendation: Recommendation
     has_pods: bool
     unsupported: str | None = None
+    judged: frozenset[str] = frozenset()
+    conditions: tuple[VpaCondition, ...] = ()
 
 
 def is_active(vpa: Vpa, kind: str) -> bool:
@@ -85,7 +90,8 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
         if is_provided
         else VpaCondition(RECOMMENDATION_PROVIDED, ConditionStatus.FALSE, reason, message)
     ]
-    cleared = [CONFIG_DEPRECATED]
+    changed += findings.conditions
+    cleared = [CONFIG_DEPRECATED, *(findings.judged - {condition.type for condition in findings.conditions})]
     if findings.has_pods:
         cleared.append(NO_PODS_MATCHED)
     else:

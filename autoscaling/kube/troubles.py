@@ -57,6 +57,8 @@ def _remedy(selection: Selection, code: int) -> str:
             f"grant this process's service account the verbs list and watch on resource {resource.plural} "
             f"of API group {group}{where} (the roles under manifests/rbac do)"
         )
+    if code == NOT_FOUND and not resource.plural.startswith("verticalpodautoscaler"):
+        return f"the API server does not serve {resource.title} in version {resource.version}: it may be too old"
     if code == NOT_FOUND:
         return (
             f"the API server does not serve {resource.title} in version {resource.version}: install the "

@@ -215,7 +215,7 @@ def decode_vpa(raw: bytes) -> Vpa:
     Raises:
         InvalidObjectError: A field has a wrong type or value.
     """
-    return _decoded(raw, "VerticalPodAutoscaler", lambda: _vpa_snapshot(_Vpa.model_validate_json(raw)))
+    return decoded(raw, "VerticalPodAutoscaler", lambda: _vpa_snapshot(_Vpa.model_validate_json(raw)))
 
 
 def decode_limit_range(raw: bytes) -> LimitRange:
@@ -224,10 +224,10 @@ def decode_limit_range(raw: bytes) -> LimitRange:
     Raises:
         InvalidObjectError: A field has a wrong type or value.
     """
-    return _decoded(raw, "LimitRange", lambda: _limit_range_snapshot(_LimitRange.model_validate_json(raw)))
+    return decoded(raw, "LimitRange", lambda: _limit_range_snapshot(_LimitRange.model_validate_json(raw)))
 
 
-def _decoded(raw: bytes, kind: str, convert: Callable[[], T]) -> T:
+def decoded(raw: bytes, kind: str, convert: Callable[[], T]) -> T:
     """Run a conversion and name the object where it fails."""
     try:
         return convert()

@@ -7,15 +7,25 @@ from collections import deque
 
 import structlog
 
+from autoscaling.hpa import Hpa
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
-from autoscaling.kube.paths import EVENTS, PODS, Selection, checkpoints, vertical_pod_autoscalers
+from autoscaling.kube.optional import OptionalStore
+from autoscaling.kube.paths import (
+    EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    PODS,
+    Selection,
+    checkpoints,
+    vertical_pod_autoscalers,
+)
 from autoscaling.kube.table import Change
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
 from autoscaling.pod import Pod
 from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.vpa import Vpa
+from autoscaling.wire.hpas import decode_hpa
 from autoscaling.wire.objects import decode_vpa
 from autoscaling.wire.pods import decode_pod
 from autoscaling.workload import Workload
@@ -44,9 +54,13 @@ class Caches:
         client: Calls to the API server.
         group: API group of VPAs and checkpoints.
         namespace: Only this one; empty for all.
+        follows_hpas: Whether horizontal autoscalers are watched, too.
+
+    Attributes:
+        hpas: Horizontal autoscalers; None where they are not watched.
     """
 
-    def __init__(self, client: KubeClient, group: str, namespace: str) -> None:
+    def __init__(self, client: KubeClient, group: str, namespace: str, *, follows_hpas: bool = False) -> None:
         self._kills: deque[OomRecord] = deque()
         self._dropped = 0
         self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
@@ -76,10 +90,16 @@ class Caches:
             identified(decode_eviction),
             StoreCallbacks(self._event_changed, told_of_events.on_unreadable, told_of_events.on_trouble),
         )
+        self.hpas: OptionalStore[Hpa] | None = None
+        if follows_hpas:
+            selection = Selection(HORIZONTAL_POD_AUTOSCALERS, namespace)
+            self.hpas = OptionalStore(client, selection, versioned(decode_hpa), logging_callbacks(Hpa))
 
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
         stores = [self.vpas.start(), self.checkpoints.start(), self.pods.start(), self.evictions.start()]
+        if self.hpas is not None:
+            stores.append(self.hpas.start())
         return [*stores, *self.controllers.start()]
 
     async def stop(self) -> None:
@@ -90,10 +110,11 @@ class Caches:
             self.pods.stop(),
             self.evictions.stop(),
             self.controllers.stop(),
+            *([self.hpas.stop()] if self.hpas is not None else []),
         )
 
     async def wait_synced(self, seconds: float) -> None:
-        """Wait until everything has been listed completely.
+        """Wait until everything has been listed completely, but for horizontal autoscalers that may not be listed.
 
         Raises:
             ApiError: Something was not in time; says what and why.
@@ -104,6 +125,7 @@ class Caches:
             self.pods.wait_synced(seconds),
             self.evictions.wait_synced(seconds),
             self.controllers.wait_synced(seconds),
+            *([self.hpas.wait_settled(seconds)] if self.hpas is not None else []),
         )
 
     def take_kills(self) -> list[OomRecord]:

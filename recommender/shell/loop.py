@@ -11,6 +11,7 @@ from functools import partial
 import structlog
 
 from autoscaling.behaviour import Behaviour
+from autoscaling.hpa import HpaIndex
 from autoscaling.kube.client import KubeClient
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
@@ -23,6 +24,7 @@ from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
 from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
+from recommender.hpa_conflict import hpa_conditions, note_horizontal_scaling
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.quality import usage_quality
@@ -34,7 +36,15 @@ from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import fetch_usage
-from recommender.status import MISSING_PATIENCE, Findings, VpaStatus, differs, has_recommendation, status_after
+from recommender.status import (
+    HPA_CONFLICT,
+    MISSING_PATIENCE,
+    Findings,
+    VpaStatus,
+    differs,
+    has_recommendation,
+    status_after,
+)
 from recommender.usage_table import UsageMatcher
 
 log = structlog.get_logger()
@@ -145,7 +155,7 @@ class Loop:
         for vpa in served:
             target = await self._resolved(vpa)
             self.problems[vpa.namespace, vpa.name] = target.problem
-            self.model.observe_vpa(vpa, target.selector)
+            self.model.observe_vpa(vpa, target.selector).controllers = target.controllers
         names = {(vpa.namespace, vpa.name) for vpa in served}
         # A VPA that can for now not be read keeps its history.
         kept = names | set(self.parts.caches.vpas.unreadable)
@@ -212,17 +222,28 @@ class Loop:
 
     def _changed_statuses(self, now: datetime) -> list[tuple[Vpa, VpaStatus]]:
         """Recommend for all VPAs at once and return the statuses that are to be written."""
+        hpas = self.parts.caches.hpas
+        if hpas is not None:
+            note_horizontal_scaling(self.model, HpaIndex(hpas.snapshot()), self.seen.values())
         groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
         recommendations = recommend(
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )
+        judged = frozenset({HPA_CONFLICT} if hpas is not None else ())
+        conflicts = hpa_conditions(groups)
         changed: list[tuple[Vpa, VpaStatus]] = []
         objects: Counter[tuple[str, ...]] = Counter()
         for each, recommendation in zip(groups.vpas, recommendations, strict=True):
             if each.key in unreadable:
                 # What is known of it is out of date, so its status is left as it is.
                 continue
-            findings = Findings(recommendation, each.pod_count > 0, self.problems[each.key] or None)
+            findings = Findings(
+                recommendation,
+                each.pod_count > 0,
+                self.problems[each.key] or None,
+                judged,
+                (conflicts[each],) if each in conflicts else (),
+            )
             status = status_after(each.vpa, findings, now)
             objects[_object_labels(each, findings)] += 1
             self._report_missing(each, findings, now)

@@ -6,14 +6,16 @@ from dataclasses import fields
 
 import pytest
 
-from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.behaviour import Behaviour, HpaConflict, Profile
 from autoscaling.errors import ConfigurationError
 
 
 def test_profiles_turn_every_switch() -> None:
-    names = [f.name for f in fields(Behaviour)]
+    names = [f.name for f in fields(Behaviour) if f.name != "hpa_conflict"]
     assert all(getattr(Behaviour.of(Profile.EVENKEEL), name) is True for name in names)
     assert all(getattr(Behaviour.of(Profile.UPSTREAM), name) is False for name in names)
+    assert Behaviour.of(Profile.EVENKEEL).hpa_conflict is HpaConflict.HOLD
+    assert Behaviour.of(Profile.UPSTREAM).hpa_conflict is HpaConflict.OFF
     assert Behaviour() == Behaviour.of(Profile.EVENKEEL)
 
 
@@ -31,11 +33,26 @@ def test_a_single_switch_is_settable() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "way"),
+    [
+        ("true", HpaConflict.HOLD),
+        ("false", HpaConflict.OFF),
+        ("hold", HpaConflict.HOLD),
+        ("off", HpaConflict.OFF),
+    ],
+)
+def test_one_of_several_ways_is_settable(value: str, way: HpaConflict) -> None:
+    for profile in Profile:
+        assert Behaviour.of(profile).with_overrides({"hpa_conflict": value}).hpa_conflict is way
+
+
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("uid_precondition", "true", "did you mean 'uid_preconditions'"),
         ("xyz", "true", "known names are"),
         ("uid_preconditions", "yes", "must be true or false"),
+        ("hpa_conflict", "HOLD", "must be true, false, off or hold"),
     ],
 )
 def test_unknown_names_and_values_are_refused(name: str, value: str, message: str) -> None:

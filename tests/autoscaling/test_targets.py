@@ -81,6 +81,21 @@ def test_resolving(row: str, the_vpa: Vpa, controllers: KnownControllers, proble
         assert (resolved.selector, resolved.problem) == (APP, ""), row
 
 
+@pytest.mark.parametrize(
+    ("row", "the_vpa", "controllers"),
+    [
+        ("beyond:B-14 topmost", aiming("Deployment", "d"), ["Deployment/d"]),
+        ("beyond:B-14 below the top", aiming("ReplicaSet", "rs"), ["ReplicaSet/rs", "Deployment/d"]),
+        ("beyond:B-14 gone", aiming("Deployment", "x"), ["Deployment/x"]),
+        ("beyond:B-14 circle", aiming("Job", "j", "batch/v1"), ["Job/j"]),
+        ("beyond:B-14 no target", replace(vpa(), target_ref=None), []),
+    ],
+)
+def test_which_controllers_stand_for_a_target(row: str, the_vpa: Vpa, controllers: list[str]) -> None:
+    found = resolve_target(the_vpa, known()).controllers
+    assert [f"{key.kind}/{key.name}" for key in found] == controllers, row
+
+
 def test_a_scale_that_was_not_looked_up_is_asked_for() -> None:
     for resolve in (resolve_target, target_selector):
         with pytest.raises(OwnerNotCachedError) as caught:

@@ -11,6 +11,7 @@ from recommender.status import (
     CONFIG_DEPRECATED,
     CONFIG_UNSUPPORTED,
     FETCHING_HISTORY,
+    HPA_CONFLICT,
     LOW_CONFIDENCE,
     NO_PODS_MATCHED,
     NO_PODS_MESSAGE,
@@ -168,3 +169,17 @@ def test_a_status_differs_by_its_generation_or_a_condition_alone() -> None:
     assert differs(VpaStatus(before.conditions[:1], SOME, 4), before)
     assert differs(VpaStatus(before.conditions[::-1], SOME, 4), before)
     assert differs(VpaStatus(at(PROVIDED, NO_PODS), SOME, 4), before)
+
+
+def test_a_further_condition_is_set_and_removed_where_the_round_judges_it() -> None:
+    """Spec: beyond:B-14."""
+    judged = frozenset({HPA_CONFLICT})
+    conflict = VpaCondition(HPA_CONFLICT, TRUE, "R", "m")
+    found = Findings(SOME, has_pods=True, judged=judged, conditions=(conflict,))
+    assert status_after(observed(), found, T0).conditions == at(conflict, PROVIDED)
+    before = observed(replace(conflict, message="other"), PROVIDED)
+    standing = status_after(before, found, T0).conditions
+    assert standing == (replace(conflict, last_transition_time=EARLIER), before.conditions[1])
+    ended = status_after(before, replace(found, conditions=()), T0).conditions
+    assert ended == (before.conditions[1],)
+    assert status_after(before, Findings(SOME, has_pods=True), T0).conditions == before.conditions

@@ -30,6 +30,11 @@ VPAS = Selection(paths.vertical_pod_autoscalers("autoscaling.evenkeel.dev"))
             404,
             "CustomResourceDefinition verticalpodautoscalers.autoscaling.evenkeel.dev (under manifests/crd), or",
         ),
+        (
+            Selection(paths.HORIZONTAL_POD_AUTOSCALERS),
+            404,
+            "does not serve horizontalpodautoscalers.autoscaling in version v2: it may be too old",
+        ),
         (Selection(paths.PODS), 401, "renew the token or the client certificate"),
     ],
 )

@@ -11,7 +11,7 @@ from http import HTTPStatus
 import pytest
 from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.behaviour import Behaviour, HpaConflict, Profile
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from evenkeel.simulator.api.metrics import StaticMetrics, Window
@@ -63,7 +63,8 @@ async def recommender(
 ) -> AsyncIterator[Loop]:
     """A recommender with filled caches and loaded history."""
     async with client_for(server) as client:
-        caches = Caches(client, GROUP, "")
+        behaviour = Behaviour.of(profile)
+        caches = Caches(client, GROUP, "", follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF)
         caches.start()
         await caches.wait_synced(10)
         driver = HeldDriver(T0 + started_minutes * MINUTE)
@@ -77,9 +78,7 @@ async def recommender(
             Vitals(MINUTE, client.pacing.monotonic),
             driver,
         )
-        settings = LoopSettings(
-            name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), Behaviour.of(profile)
-        )
+        settings = LoopSettings(name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour)
         loop = Loop(settings, parts, ClusterModel())
         await loop.load_history()
         try:
@@ -293,3 +292,74 @@ async def test_one_bad_object_of_each_kind_keeps_nothing_from_being_recommended(
     async with recommender(server) as loop:
         await run_at(loop, 1)
     assert target(server) == {"cpu": "126m", "memory": "380258472"}, "beyond:B-32"
+
+
+def scaled_on_cpu(server: ApiServer, kind: str = "Deployment", api_version: str = "apps/v1") -> None:
+    """Create a horizontal autoscaler for the Deployment ``web``."""
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    server.store.create(
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"},
+                "maxReplicas": 9,
+                "metrics": [{"type": "Resource", "resource": cpu}],
+            },
+        }
+    )
+
+
+HELD = {"cpu": "100m", "memory": "380258472"}
+ESTIMATED = {"cpu": "126m", "memory": "380258472"}
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "wanted", "shown"),
+    [
+        ("beyond:B-14", Profile.EVENKEEL, HELD, {"HPAConflict": "True", "RecommendationProvided": "True"}),
+        ("upstream", Profile.UPSTREAM, ESTIMATED, {"RecommendationProvided": "True"}),
+    ],
+)
+async def test_what_a_horizontal_autoscaler_scales_on_is_held(
+    server: ApiServer, row: str, profile: Profile, wanted: object, shown: dict[str, str]
+) -> None:
+    scaled_on_cpu(server)
+    used(server, 1)
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+    assert target(server) == wanted, row
+    assert conditions(server) == shown, row
+    is_asked = bool(server.requests.calls(path="/horizontalpodautoscalers$"))
+    assert is_asked is (profile is Profile.EVENKEEL), "upstream's profile does not even look"
+
+
+async def test_the_condition_goes_with_the_horizontal_autoscaler(server: ApiServer) -> None:
+    scaled_on_cpu(server)
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        await until(lambda: bool(loop.parts.caches.vpas.snapshot()[0].conditions))
+        hpas = loop.parts.caches.hpas
+        assert hpas is not None
+        server.store.delete("autoscaling/v2", "HorizontalPodAutoscaler", "web", "default")
+        await until(lambda: not hpas.snapshot())
+        await run_at(loop, 2)
+    assert target(server) == ESTIMATED
+    assert conditions(server) == {"RecommendationProvided": "True"}, "beyond:B-14"
+
+
+async def test_without_the_permission_for_horizontal_autoscalers_all_else_goes_on(
+    server: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaled_on_cpu(server)
+    server.faults.add(Fault(Refuse(HTTPStatus.FORBIDDEN), path="/horizontalpodautoscalers$"))
+    used(server, 1)
+    async with recommender(server) as loop:
+        for minutes in (1, 2, 3):
+            await run_at(loop, minutes)
+    assert target(server) == ESTIMATED, "beyond:B-14"
+    assert conditions(server) == {"RecommendationProvided": "True"}
+    assert len(server.requests.calls(path="/horizontalpodautoscalers$")) == 1
+    assert capsys.readouterr().out.count("collection cannot be followed") == 1, "it is said once"

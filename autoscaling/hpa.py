@@ -1,0 +1,135 @@
+"""A frozen snapshot of a HorizontalPodAutoscaler, and which controllers it scales.
+
+Only metrics that are a share of the request matter here: a vertical autoscaler that changes the request changes what
+the horizontal one aims at. Amounts per pod and metrics of other kinds do not depend on the request.
+
+Spec: beyond:B-14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from autoscaling.objectref import ObjectRef
+from autoscaling.ownership import ControllerKey
+from autoscaling.vpa import TargetRef
+
+_GROUPS: Final[Mapping[str, str]] = {
+    "CronJob": "batch",
+    "DaemonSet": "apps",
+    "Deployment": "apps",
+    "Job": "batch",
+    "ReplicaSet": "apps",
+    "ReplicationController": "",
+    "StatefulSet": "apps",
+}
+"""API group of each kind that a VPA's target is told by alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class UtilizationMetric:
+    """A metric that is a share of the pods' requests.
+
+    Args:
+        resource: ``cpu`` or ``memory``; other names occur, too.
+        percent: ``averageUtilization``, of the request.
+        container: The only container that counts; empty where the whole pod does.
+    """
+
+    resource: str
+    percent: int
+    container: str = ""
+
+    def covers(self, container: str, resource: str) -> bool:
+        """Say whether a resource of a container counts in this metric."""
+        return self.resource == resource and self.container in {"", container}
+
+
+@dataclass(frozen=True, slots=True)
+class Hpa:
+    """A horizontal autoscaler as one process saw it at one moment.
+
+    Args:
+        target: ``spec.scaleTargetRef``.
+        metrics: Its metrics on utilisation, in order; the others are left out.
+    """
+
+    namespace: str
+    name: str
+    target: TargetRef
+    metrics: tuple[UtilizationMetric, ...] = ()
+    resource_version: str = ""
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object's kind, namespace and name."""
+        return ObjectRef("HorizontalPodAutoscaler", self.namespace, self.name)
+
+
+ScaledObject = tuple[str, str, str, str]
+"""Namespace, API group, kind and name; the version does not tell objects apart."""
+
+
+def scaled_object(hpa: Hpa) -> ScaledObject:
+    """Return what a horizontal autoscaler scales."""
+    return hpa.namespace, _group(hpa.target.api_version), hpa.target.kind, hpa.target.name
+
+
+def controller_object(key: ControllerKey) -> ScaledObject:
+    """Return the object behind a controller; the kind alone tells the group of a well-known one (recommender 11.1)."""
+    group = _GROUPS[key.kind] if key.is_well_known else _group(key.api_version)
+    return key.namespace, group, key.kind, key.name
+
+
+def _group(api_version: str) -> str:
+    """Return the group of ``group/version``, empty for the core group."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+class HpaIndex:
+    """Horizontal autoscalers by what they scale; those without a metric on utilisation are left out.
+
+    Args:
+        hpas: All of them.
+    """
+
+    def __init__(self, hpas: Iterable[Hpa]) -> None:
+        self._by_object: dict[ScaledObject, list[Hpa]] = {}
+        for hpa in hpas:
+            if hpa.metrics:
+                self._by_object.setdefault(scaled_object(hpa), []).append(hpa)
+
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return bool(self._by_object)
+
+    def of(self, controllers: Iterable[ControllerKey]) -> tuple[Hpa, ...]:
+        """Return those that scale any of some controllers, sorted by name."""
+        objects = {controller_object(key) for key in controllers}
+        found = (hpa for scaled in objects for hpa in self._by_object.get(scaled, ()))
+        return tuple(sorted(found, key=lambda hpa: hpa.name))
+
+
+ContainerResource = tuple[str, str]
+"""Names of a container and of one of its resources."""
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalScaling:
+    """What scales the target of one VPA by shares of requests.
+
+    Args:
+        hpas: The horizontal autoscalers, sorted by name.
+        requests: Largest request among pods that run, in millicores or bytes; 0 where none of them has one. A container
+            that runs nowhere is missing.
+    """
+
+    hpas: tuple[Hpa, ...]
+    requests: Mapping[ContainerResource, int]
+
+    def covers(self, container: str, resource: str) -> bool:
+        """Say whether a request of a container is what a metric is measured by."""
+        return any(metric.covers(container, resource) for hpa in self.hpas for metric in hpa.metrics)
