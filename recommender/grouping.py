@@ -41,6 +41,7 @@ class Groups:
         names: Container name of each group; those of one VPA stand together, sorted by name.
         bounds: int64[vpas + 1], ``bounds[v]`` to ``bounds[v + 1]`` are the groups of VPA v.
         members: int64[m], aggregate rows, group by group.
+        is_loaded: bool[m], whether a member is history that was loaded, not what pods feed.
         starts: int64[groups], place of each group's first member.
         sizes: int64[groups], number of members, at least 1.
         is_scaled: bool[groups], whether the container's policy lets it be scaled.
@@ -52,6 +53,7 @@ class Groups:
     names: tuple[str, ...]
     bounds: Integers
     members: Integers
+    is_loaded: Flags
     starts: Integers
     sizes: Integers
     is_scaled: Flags
@@ -62,13 +64,15 @@ class Groups:
     def of(cls, vpas: Sequence[TrackedVpa]) -> Groups:
         """List the groups of VPAs."""
         names: list[str] = []
-        bounds, sizes, members = [0], [], []
+        bounds, sizes, members, loaded = [0], [], [], []
         controlled: list[tuple[str, ...] | None] = []
         for tracked in vpas:
             for name in sorted(tracked.linked.keys() | tracked.initial.keys()):
                 rows = list(tracked.linked.get(name, ()))
+                loaded += [False] * len(rows)
                 if name in tracked.initial:
                     rows.append(tracked.initial[name])
+                    loaded.append(True)
                 policy = container_policy(tracked.vpa, name)
                 is_off = scaling_mode(policy) is ScalingMode.OFF
                 names.append(name)
@@ -82,6 +86,7 @@ class Groups:
             tuple(names),
             np.array(bounds, dtype=np.int64),
             np.array(members, dtype=np.int64),
+            np.array(loaded, dtype=np.bool_),
             np.cumsum(size_array) - size_array,
             size_array,
             np.array([c is not None for c in controlled], dtype=np.bool_),

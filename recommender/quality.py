@@ -19,8 +19,10 @@ from recommender.samples import SampleColumns
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
-MILLICORES_PER_CORE = 1000.0
+_LARGEST_SIZE_CLASS = 20
+_MILLICORES_PER_CORE = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,72 @@ class UsageQuality:
         return UsageQuality(self.resource, self.is_oom, self.modes[chosen], self.usage[chosen], self.targets[chosen])
 
 
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Aggregates in the order in which their VPAs are recommended for; those of several VPAs occur once for each.
+
+    Args:
+        rows: int64[n], aggregate rows.
+        vpas: int64[n], place of each one's VPA in ``Groups.vpas``.
+    """
+
+    rows: Integers
+    vpas: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChanges:
+    """New uncapped targets of one resource relative to those before.
+
+    Args:
+        resource: ``cpu`` or ``memory``.
+        vpas: int64[n], place of each aggregate's VPA in ``Groups.vpas``.
+        had: bool[n], whether there was a target before.
+        relative: float64[n], new by old, minus one; 0 where there was none.
+    """
+
+    resource: str
+    vpas: Integers
+    had: Flags
+    relative: Floats
+
+    def of(self, chosen: Flags) -> TargetChanges:
+        """Return the changes of the chosen aggregates, without those that had no target before.
+
+        Args:
+            chosen: bool[n].
+        """
+        kept = chosen & self.had
+        return TargetChanges(self.resource, self.vpas[kept], self.had[kept], self.relative[kept])
+
+
+def replace_targets(resource: str, last: Integers, members: Members, new: Integers) -> TargetChanges:
+    """Keep new targets in the place of the last ones and compare them.
+
+    An aggregate of several VPAs takes the target of each in turn, as upstream's does.
+
+    Args:
+        resource: ``cpu`` or ``memory``.
+        last: int64[rows], last targets in millicores or bytes, 0 for none; changed.
+        members: The aggregates.
+        new: int64[n], targets likewise.
+    """
+    order = np.argsort(members.rows, kind="stable")
+    again = np.flatnonzero(np.diff(members.rows[order]) == 0)
+    old = last[members.rows]
+    old[order[again + 1]] = new[order[again]]
+    last[members.rows] = new
+    unit = _MILLICORES_PER_CORE if resource == CPU else 1.0
+    had = old > 0
+    relative = np.divide(new / unit, old / unit, out=np.ones(len(new)), where=had) - 1.0
+    return TargetChanges(resource, members.vpas, had, relative)
+
+
+def size_class(pods: int) -> int:
+    """Return the binary logarithm of a number of pods, rounded down: 0 for none, at most 20."""
+    return min(max(pods.bit_length() - 1, 0), _LARGEST_SIZE_CLASS)
+
+
 def usage_quality(
     containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, resource: str, *, is_oom: bool
 ) -> UsageQuality:
@@ -101,7 +169,7 @@ def usage_quality(
     rows = containers.aggregate.take(samples.containers)
     counted = aggregates.is_under_vpa[rows] & aggregates.is_scaled[rows]
     rows = rows[counted]
-    unit, last = (MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
+    unit, last = (_MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
     return UsageQuality(
         resource,
         is_oom,

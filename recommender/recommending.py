@@ -5,16 +5,20 @@ Spec: recommender 4, 6.2 step 4.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from autoscaling.behaviour import Behaviour
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
 from recommender.cluster_model import ClusterModel
 from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
 from recommender.postprocess import humanised, recommendations, rounded_estimates
+from recommender.quality import Members, TargetChanges, replace_targets
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.unseen import without_silent_entries, without_unseen
 
@@ -32,13 +36,26 @@ def estimates_of(model: ClusterModel, groups: Groups, settings: EstimatorSetting
     return estimate(groups, merged_usage(model.aggregates, groups, settings), settings)
 
 
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """What one round recommends.
+
+    Args:
+        recommendations: One for each VPA of the groups, in order; empty where no container is scaled.
+        changes: Of the uncapped targets of CPU and memory since the round before.
+    """
+
+    recommendations: list[Recommendation]
+    changes: tuple[TargetChanges, TargetChanges]
+
+
 def recommend(
     model: ClusterModel,
     groups: Groups,
     settings: EstimatorSettings,
     rendering: RenderingSettings,
     behaviour: Behaviour,
-) -> list[Recommendation]:
+) -> Recommended:
     """Return the recommendation of each VPA and remember the uncapped targets in the aggregates.
 
     Args:
@@ -47,19 +64,16 @@ def recommend(
         settings: How histograms become amounts.
         rendering: How amounts become quantities.
         behaviour: Whether resources of which nothing was seen are left out.
-
-    Returns:
-        One recommendation for each of ``groups.vpas``, in order; empty where no container is scaled.
     """
     seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
     estimates = rounded_estimates(seen, estimates_of(model, seen, settings), rendering)
-    remember_targets(model.aggregates, seen, estimates, rendering)
-    return without_silent_entries(groups, seen, recommendations(seen, estimates, rendering))
+    changes = remember_targets(model.aggregates, seen, estimates, rendering)
+    return Recommended(without_silent_entries(groups, seen, recommendations(seen, estimates, rendering)), changes)
 
 
 def remember_targets(
     aggregates: AggregateTable, groups: Groups, estimates: Estimates, rendering: RenderingSettings
-) -> None:
+) -> tuple[TargetChanges, TargetChanges]:
     """Keep the uncapped targets, which later samples are compared with; what is switched off keeps its last ones.
 
     Args:
@@ -67,11 +81,20 @@ def remember_targets(
         groups: The groups.
         estimates: Their rounded amounts.
         rendering: Tells whether memory is humanised.
+
+    Returns:
+        How CPU and memory targets changed, of aggregates that pods feed.
     """
     memory = estimates.memory[TARGET]
     if rendering.humanize_memory:
         memory = np.array([humanised(amount).value() for amount in memory.tolist()], dtype=np.int64)
-    scaled = np.repeat(groups.is_scaled, groups.sizes)
-    rows = groups.members[scaled]
-    aggregates.last_cpu[rows] = np.repeat(np.where(groups.controls_cpu, estimates.cpu[TARGET], 0), groups.sizes)[scaled]
-    aggregates.last_memory[rows] = np.repeat(np.where(groups.controls_memory, memory, 0), groups.sizes)[scaled]
+    counted = np.repeat(groups.is_scaled, groups.sizes) & ~groups.is_loaded
+    of_vpa = np.repeat(np.arange(len(groups.vpas)), np.diff(groups.bounds))
+    of_group = np.repeat(np.arange(len(groups)), groups.sizes)[counted]
+    members = Members(groups.members[counted], of_vpa[of_group])
+    cpu = np.where(groups.controls_cpu, estimates.cpu[TARGET], 0)[of_group]
+    amounts = np.where(groups.controls_memory, memory, 0)[of_group]
+    return (
+        replace_targets(CPU, aggregates.last_cpu, members, cpu).of(groups.controls_cpu[of_group]),
+        replace_targets(MEMORY, aggregates.last_memory, members, amounts).of(groups.controls_memory[of_group]),
+    )

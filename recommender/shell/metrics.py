@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from autoscaling.resources import CPU
 from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
-from recommender.quality import UsageQuality
+from recommender.label_sets import TrackedVpa
+from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.shell.bulk_histogram import BulkHistogram
 
 LATENCY_BUCKETS_SECONDS = (
@@ -110,6 +112,23 @@ class QualityMetrics:
             for is_missing, part in zip(_TRUTH, (with_target, without), strict=True):
                 over.observe_all((name, is_missing, *more), part.excesses())
                 below.observe_all((name, is_missing, *more), part.shortfalls())
+
+    def show_changes(self, vpas: Sequence[TrackedVpa], changes: Iterable[TargetChanges]) -> None:
+        """Count the changes of targets by the update mode and the size of their VPAs."""
+        if not vpas:
+            return
+        kinds: dict[tuple[str, str], int] = {}
+        codes = np.array([kinds.setdefault(_kind(each), len(kinds)) for each in vpas])
+        for change in changes:
+            found = codes[change.vpas]
+            for (mode, size), code in kinds.items():
+                self.relative_changes.observe_all((mode, change.resource, size), change.relative[found == code])
+
+
+def _kind(tracked: TrackedVpa) -> tuple[str, str]:
+    """Return the labels of a VPA's changes: its update mode as it is stated and the class of its size."""
+    mode = tracked.vpa.update_policy.mode if tracked.vpa.update_policy else None
+    return mode.value if mode else "", str(size_class(tracked.pod_count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class Scene:
         found = recommend(
             self.model, groups, settings or EstimatorSettings(), rendering or RenderingSettings(), behaviour
         )
-        return found[[t.vpa.name for t in groups.vpas].index(name)]
+        return found.recommendations[[t.vpa.name for t in groups.vpas].index(name)]
 
     def figures(self, container: str = "main", name: str = "v") -> dict[str, dict[str, str]]:
         """Return target, lower and upper bound of one container as text."""

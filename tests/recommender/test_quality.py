@@ -7,9 +7,11 @@ import pytest
 
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode, UpdatePolicy
-from recommender.quality import UsageQuality, usage_quality
+from recommender.quality import UsageQuality, size_class, usage_quality
+from recommender.recommending import recommend
+from recommender.settings import EstimatorSettings, RenderingSettings
 from tests.builders import T0
-from tests.recommender.scene import APP, DAY, MINUTE, Scene, columns, of_one_container, pod, vpa
+from tests.recommender.scene import APP, DAY, MINUTE, UPSTREAM, Scene, columns, of_one_container, pod, vpa
 
 
 def beside(scene: Scene, amount: int, resource: str = CPU, *, is_oom: bool = False) -> UsageQuality:
@@ -100,3 +102,57 @@ def test_every_sample_is_either_over_or_below() -> None:
     quality = usage_quality(scene.model.containers, scene.model.aggregates, samples, CPU, is_oom=False)
     assert quality.excesses().size + quality.shortfalls().size == len(amounts)
     assert np.all(quality.excesses() > 0)
+
+
+def changes(scene: Scene) -> list[list[tuple[int, float]]]:
+    """Recommend and return place of the VPA and relative change of each CPU, then of each memory target."""
+    settings, rendering = EstimatorSettings(), RenderingSettings()
+    found = recommend(scene.model, scene.model.groups(), settings, rendering, UPSTREAM)
+    return [list(zip(c.vpas.tolist(), c.relative.tolist(), strict=True)) for c in found.changes]
+
+
+def test_the_first_target_changes_nothing_and_the_next_one_is_compared_with_it() -> None:
+    scene = of_one_container()
+    assert changes(scene) == [[], []]
+    scene.steady_cpu(T0, 1441, 250)
+    assert changes(scene) == [[(0, 0.296 / 0.025 - 1)], [(0, 0.0)]]
+    assert changes(scene) == [[(0, 0.0)], [(0, 0.0)]]
+
+
+def test_an_aggregate_of_two_vpas_takes_their_targets_in_turn() -> None:
+    scene = Scene().follow(vpa("b"), vpa("a", ContainerPolicy("main", controlled_resources=(CPU,)))).observe(pod())
+    # By name: a has none before, and b compares CPU with a's; memory of a is not there to compare with.
+    assert changes(scene) == [[(1, 0.0)], []]
+    assert changes(scene) == [[(0, 0.0), (1, 0.0)], []]
+
+
+def test_loaded_history_has_no_target_to_compare_with() -> None:
+    scene = of_one_container()
+    scene.model.set_initial(scene.tracked(), "main", T0)
+    changes(scene)
+    assert changes(scene) == [[(0, 0.0)], [(0, 0.0)]]
+
+
+def test_switched_off_containers_keep_their_last_target() -> None:
+    scene = of_one_container()
+    changes(scene)
+    scene.follow(vpa("v", ContainerPolicy("main", mode=ScalingMode.OFF)))
+    assert changes(scene) == [[], []]
+    assert scene.model.aggregates.last_cpu[scene.aggregate()] == 25
+
+
+@pytest.mark.parametrize(
+    ("row", "pods", "expected"),
+    [
+        ("recommender:10", 0, 0),
+        ("recommender:10", 1, 0),
+        ("recommender:10", 2, 1),
+        ("recommender:10", 3, 1),
+        ("recommender:10", 4, 2),
+        ("recommender:10", 2**20 - 1, 19),
+        ("recommender:10", 2**20, 20),
+        ("recommender:10", 2**30, 20),
+    ],
+)
+def test_sizes_are_classed_by_their_binary_logarithm(row: str, pods: int, expected: int) -> None:
+    assert size_class(pods) == expected, row

@@ -145,6 +145,10 @@ func askRounds(question []byte) (any, error) {
 	if err := world.changeAll(asked.First); err != nil {
 		return nil, err
 	}
+	before, err := qualityNow()
+	if err != nil {
+		return nil, err
+	}
 	recommender.GetClusterStateFeeder().InitFromCheckpoints(context.Background())
 	answers := []*roundAnswer{}
 	for _, each := range asked.Rounds {
@@ -156,8 +160,12 @@ func askRounds(question []byte) (any, error) {
 		recommender.RunOnce()
 		answers = append(answers, world.written)
 	}
+	after, err := qualityNow()
+	if err != nil {
+		return nil, err
+	}
 	aggregates, err := aggregatesOf(recommender.GetClusterState())
-	return map[string]any{"rounds": answers, "aggregates": aggregates}, err
+	return map[string]any{"rounds": answers, "aggregates": aggregates, "quality": after.since(before)}, err
 }
 
 func (w *recommenderWorld) recommender(asked roundsQuestion) (routines.Recommender, error) {

@@ -24,7 +24,7 @@ def answer(question: Case) -> object:
         now += duration(each.after)
         world.change(each.changes)
         written.append(_round(world.run_round(each.metrics, now)))
-    return {"rounds": written, "aggregates": world.aggregates()}
+    return {"rounds": written, "aggregates": world.aggregates(), "quality": world.quality()}
 
 
 def _round(written: RoundAnswer) -> Case:

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
 from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.errors import InvalidObjectError
 from autoscaling.ownership import OwnerLookupError
 from autoscaling.pod import Pod
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.targets import KnownControllers, resolve_target, target_key
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_vpa, vpa_status_json
@@ -28,8 +30,11 @@ from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomRecord
 from recommender.oom_detection import oom_kills
+from recommender.quality import usage_quality
 from recommender.recommending import recommend
+from recommender.samples import SampleColumns, UsageColumns
 from recommender.shell.loop import LoopSettings
+from recommender.shell.metrics import QualityMetrics
 from recommender.status import Findings, differs, status_after
 from recommender.usage_table import UsageMatcher
 from recommender.wire.checkpoints import checkpoint_status_json, decode_checkpoint
@@ -82,6 +87,8 @@ class World:
         self._problems: dict[NamespacedName, str] = {}
         self._collected = now
         self._known = KnownControllers.of((), {})
+        self._registry = CollectorRegistry()
+        self._quality = QualityMetrics.register(self._registry)
 
     def change(self, changes: list[Change]) -> None:
         """Bring the objects up to date."""
@@ -146,8 +153,7 @@ class World:
         self._load_vpas()
         vanished = self._load_pods(now)
         usage = decode_usage(msgspec.json.encode({"items": metrics})).table
-        self.model.take_usage(self._matcher.match(usage).columns, now)
-        self.model.take_ooms(self._kills, now)
+        self._take_samples(self._matcher.match(usage).columns, now)
         self._kills = []
         for namespace, name in vanished:
             self.model.forget_pod(namespace, name)
@@ -155,6 +161,16 @@ class World:
         self._write_checkpoints(now, answer)
         self._collect_garbage(now)
         return answer
+
+    def _take_samples(self, columns: UsageColumns, now: datetime) -> None:
+        outcome = self.model.take_usage(columns, now)
+        self._show_quality(columns.cpu_samples().select(outcome.cpu), CPU)
+        self._show_quality(columns.memory_samples().select(outcome.memory), MEMORY)
+        self._show_quality(self.model.take_ooms(self._kills, now).needs, MEMORY, is_oom=True)
+
+    def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:
+        model = self.model
+        self._quality.show_usage(usage_quality(model.containers, model.aggregates, samples, resource, is_oom=is_oom))
 
     def _load_vpas(self) -> None:
         served = [vpa for _, vpa in sorted(self._vpas.items()) if self._settings.serves(vpa)]
@@ -178,7 +194,8 @@ class World:
         groups = self.model.groups()
         settings = self._settings
         found = recommend(self.model, groups, settings.estimator, settings.rendering, settings.behaviour)
-        for tracked, recommendation in zip(groups.vpas, found, strict=True):
+        self._quality.show_changes(groups.vpas, found.changes)
+        for tracked, recommendation in zip(groups.vpas, found.recommendations, strict=True):
             problem = self._problems[tracked.key]
             status = status_after(tracked.vpa, Findings(recommendation, tracked.pod_count > 0, problem or None), now)
             if differs(status, tracked.vpa):
@@ -234,3 +251,15 @@ class World:
                 known = checkpoint_status_json(replace(checkpoint, updated=None))
                 result[f"{name}/{checkpoint.container_name}"] = known
         return result
+
+    def quality(self) -> dict[str, list[int]]:
+        """Return the counts of each series of the quality metrics: one for each bucket, one for a counter."""
+        counts: dict[str, list[int]] = {}
+        for family in self._registry.collect():
+            for sample in family.samples:
+                if not sample.name.endswith(("_bucket", "recommendation_count")):
+                    continue
+                labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()) if name != "le")
+                series = f"{sample.name.removesuffix('_bucket')} {labels}"
+                counts.setdefault(series, []).append(int(sample.value))
+        return counts
