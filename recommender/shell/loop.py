@@ -226,14 +226,15 @@ class Loop:
         if hpas is not None:
             note_horizontal_scaling(self.model, HpaIndex(hpas.snapshot()), self.seen.values())
         groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
-        recommendations = recommend(
+        recommended = recommend(
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )
+        self.parts.metrics.quality.show_changes(groups.vpas, recommended.changes)
         judged = frozenset({HPA_CONFLICT} if hpas is not None else ())
         conflicts = hpa_conditions(groups)
         changed: list[tuple[Vpa, VpaStatus]] = []
         objects: Counter[tuple[str, ...]] = Counter()
-        for each, recommendation in zip(groups.vpas, recommendations, strict=True):
+        for each, recommendation in zip(groups.vpas, recommended.recommendations, strict=True):
             if each.key in unreadable:
                 # What is known of it is out of date, so its status is left as it is.
                 continue
