@@ -13,6 +13,7 @@ NAMESPACES = GroupResource("", "namespaces")
 ENDPOINTS = GroupResource("", "endpoints")
 LIMIT_RANGES = GroupResource("", "limitranges")
 RESOURCE_QUOTAS = GroupResource("", "resourcequotas")
+AUTOSCALERS = GroupResource("autoscaling", "horizontalpodautoscalers")
 BUDGETS = GroupResource("policy", "poddisruptionbudgets")
 DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 MUTATING_WEBHOOKS = GroupResource("admissionregistration.k8s.io", "mutatingwebhookconfigurations")
@@ -96,7 +97,7 @@ def _core_kinds() -> tuple[Kind, ...]:
 def _workload_kinds() -> tuple[Kind, ...]:
     """Return apps, batch and autoscaling."""
     scaled = ("status", "scale")
-    horizontal = _kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "hpa", parts=("status",))
+    horizontal = _kind("autoscaling", "HorizontalPodAutoscaler", AUTOSCALERS.plural, "hpa", parts=("status",))
     return (
         _listed(_kind("apps", "Deployment", "deployments", "deploy", parts=scaled)),
         _listed(_kind("apps", "ReplicaSet", "replicasets", "rs", parts=scaled)),

@@ -9,7 +9,9 @@ from evenkeel.simulator.activity import Activity
 from evenkeel.simulator.api.access import Access
 from evenkeel.simulator.api.admission import Webhooks
 from evenkeel.simulator.api.applying import Applier
+from evenkeel.simulator.api.autoscalers import AutoscalerStrategy
 from evenkeel.simulator.api.builtin import (
+    AUTOSCALERS,
     DEFINITIONS,
     LIMIT_RANGES,
     MUTATING_WEBHOOKS,
@@ -58,6 +60,7 @@ _STRATEGIES: dict[GroupResource, Callable[[Kind], Strategy]] = {
     VALIDATING_WEBHOOKS: WebhookStrategy,
     ADMISSION_POLICIES: PolicyStrategy,
     POLICY_BINDINGS: PolicyBindingStrategy,
+    AUTOSCALERS: AutoscalerStrategy,
     GroupResource("apps", "deployments"): WorkloadStrategy,
     GroupResource("apps", "replicasets"): WorkloadStrategy,
     GroupResource("apps", "statefulsets"): WorkloadStrategy,

@@ -23,7 +23,7 @@ from evenkeel.simulator.api.store import Key, Stored
 from evenkeel.simulator.api.writes import PATCH_ATTEMPTS, Writer, patch_of, refuse_stale
 from evenkeel.simulator.clock import rfc3339
 
-_SERVED_SCALE = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
+SCALE_TYPE = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
 _COPIED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _AUTHENTICATION, _AUDIENCE = "authentication.k8s.io", "https://kubernetes.default.svc"
 _TOKEN_LIFETIME_SECONDS, _SHORTEST_TOKEN_SECONDS, _LONGEST_TOKEN_SECONDS = 3600, 600, 2**32
@@ -38,7 +38,7 @@ def scale_of(call: Call, stored: Stored) -> JsonObject:
     if selector:
         status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
     return {
-        **_SERVED_SCALE,
+        **SCALE_TYPE,
         "metadata": {field: metadata[field] for field in _COPIED_METADATA if field in metadata},
         "spec": {"replicas": number(stored.body, *paths.spec)},
         "status": status,

@@ -9,6 +9,7 @@ from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.api.store import Stored
+from evenkeel.simulator.api.subresources import SCALE_TYPE, write_scale
 
 _GROUPS = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 _JSON_HEADERS = {"content-type": "application/json"}
@@ -55,6 +56,18 @@ class Actor:
             raise
         return True
 
+    async def scale(self, kind: Kind, stored: Stored, replicas: int) -> Stored:
+        """Set the replicas of an object through its scale subresource, and return the object.
+
+        Raises:
+            StatusError: It has changed since it was read or has gone, or a webhook refuses.
+        """
+        namespace, name = stored.key
+        metadata: JsonObject = {"name": name, "namespace": namespace, "resourceVersion": str(stored.revision)}
+        body = encode({**SCALE_TYPE, "metadata": metadata, "spec": {"replicas": replicas}})
+        call = self._call("PUT", "update", Target(kind, namespace, name, "scale"), body)
+        return await write_scale(self._server.parts.writer, call)
+
     def _call(self, method: str, verb: str, target: Target, body: bytes = b"") -> Call:
         """Return one request of this controller."""
         return Call(Request(method, _path_of(target), {}, _JSON_HEADERS, body), target, verb, self._user)
@@ -65,4 +78,4 @@ def _path_of(target: Target) -> str:
     kind = target.kind
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
     inside = f"/namespaces/{target.namespace}" if target.namespace else ""
-    return f"{root}{inside}/{kind.plural}" + (f"/{target.name}" if target.name else "")
+    return f"{root}{inside}/" + "/".join(part for part in (kind.plural, target.name, target.subresource) if part)

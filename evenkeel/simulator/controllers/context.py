@@ -32,11 +32,13 @@ class Settings:
         latency: From a change until a controller acts on it; above zero, as nothing may happen inside a write.
         event_lifetime: After which an event is removed.
         quota_sync_period: How often every quota is counted anew, whatever changed.
+        autoscaler_period: How often every HorizontalPodAutoscaler is looked at.
     """
 
     latency: timedelta = timedelta(milliseconds=10)
     event_lifetime: timedelta = timedelta(hours=1)
     quota_sync_period: timedelta = timedelta(minutes=5)
+    autoscaler_period: timedelta = timedelta(seconds=15)
 
     def __post_init__(self) -> None:
         if self.latency <= timedelta(0):

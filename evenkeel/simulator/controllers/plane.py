@@ -6,6 +6,7 @@ from datetime import datetime
 
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import ManualClock
+from evenkeel.simulator.controllers.autoscalers import AutoscalerController
 from evenkeel.simulator.controllers.budgets import BudgetController
 from evenkeel.simulator.controllers.context import Context, Settings
 from evenkeel.simulator.controllers.cronjobs import CronJobController
@@ -34,6 +35,7 @@ CONTROLLERS: tuple[type[Reconciler], ...] = (
     JobController,
     FinishedJobController,
     CronJobController,
+    AutoscalerController,
     BudgetController,
     QuotaController,
     GarbageCollector,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.simulator.api.fields import value_at
+from evenkeel.simulator.api.fields import text, value_at
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.controllers.actor import Actor
 from tests.evenkeel.simulator.api.hooks import deny, hook, register, webhook
 from tests.evenkeel.simulator.api.wire import cluster, pod
+from tests.evenkeel.simulator.controllers.ground import workload
 
 pytestmark = pytest.mark.anyio
 
@@ -70,3 +71,18 @@ async def test_a_webhook_may_refuse_a_deletion() -> None:
         made = await actor.create(pod())
         with pytest.raises(StatusError, match="not today"):
             await actor.delete(kind, made)
+
+
+async def test_a_scale_is_written_through_its_subresource_and_only_over_what_was_read() -> None:
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/*"], "operations": ["UPDATE"]}
+    async with cluster() as wire, hook() as server:
+        actor = Actor(wire.server, "c")
+        made = await actor.create(workload("Deployment", replicas=1))
+        kind = wire.server.registry.at("apps", "v1", "deployments")
+        assert kind is not None
+        await register(wire, webhook(server, rules=[rule]))
+        scaled = await actor.scale(kind, made, 5)
+        assert value_at(scaled.body, "spec", "replicas") == 5
+        assert [text(request, "subResource") for request in server.asked] == ["scale"]
+        with pytest.raises(StatusError, match="resourceVersion"):
+            await actor.scale(kind, made, 6)
