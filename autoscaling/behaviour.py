@@ -69,6 +69,24 @@ class Behaviour:
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
     )
+    history_in_pieces: bool = _switch(
+        "B-7",
+        "History from Prometheus is asked for by namespace and time, so that no answer is refused as too large; a query "
+        "that fails is asked again, and what has been loaded by then stays. Otherwise everything is asked for at once, "
+        "and a failure leaves no history.",
+    )
+    history_labels_found: bool = _switch(
+        "B-7",
+        "The query for the labels of pods needs no range of its own: it is asked over the whole of --history-length. "
+        "Living pods keep their own labels, and those of pods that are gone get back the names that Prometheus cannot "
+        "write, such as app.kubernetes.io/name.",
+    )
+    history_screened: bool = _switch(
+        "B-7",
+        "Series of history that do not count are left out and counted by reason: without labels, of other clusters, of "
+        "parent cgroups, of init containers, double, of containers that have ended, no numbers. Otherwise one without "
+        "labels makes all of the history useless and the others count.",
+    )
 
     no_recommendation_without_samples: bool = _switch(
         "E4",
