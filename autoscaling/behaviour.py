@@ -27,6 +27,7 @@ class HpaConflict(Enum):
 
     OFF = "off"
     HOLD = "hold"
+    DERIVE = "derive"
 
 
 _ON_OR_OFF = {"true": True, "false": False}

@@ -9,7 +9,7 @@ Spec: beyond:B-14.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from autoscaling.objectref import ObjectRef
@@ -118,6 +118,19 @@ ContainerResource = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """What a container uses of a resource.
+
+    Args:
+        amount: Its use, without a safety margin, in millicores or bytes.
+        minimum: Least request.
+    """
+
+    amount: int
+    minimum: int
+
+
+@dataclass(frozen=True, slots=True)
 class HorizontalScaling:
     """What scales the target of one VPA by shares of requests.
 
@@ -125,11 +138,21 @@ class HorizontalScaling:
         hpas: The horizontal autoscalers, sorted by name.
         requests: Largest request among pods that run, in millicores or bytes; 0 where none of them has one. A container
             that runs nowhere is missing.
+        uses: What requests are derived from, in the same units; empty where they are held as they are.
     """
 
     hpas: tuple[Hpa, ...]
     requests: Mapping[ContainerResource, int]
+    uses: Mapping[ContainerResource, Use] = field(default_factory=dict)
 
     def covers(self, container: str, resource: str) -> bool:
         """Say whether a request of a container is what a metric is measured by."""
-        return any(metric.covers(container, resource) for hpa in self.hpas for metric in hpa.metrics)
+        return self.percent(container, resource) is not None
+
+    def percent(self, container: str, resource: str) -> int | None:
+        """Return the share of a request that is aimed at, the least of several; None where no metric covers it.
+
+        Of several metrics the one that asks for the most pods wins, and that is the one with the least share.
+        """
+        metrics = (metric for hpa in self.hpas for metric in hpa.metrics)
+        return min((metric.percent for metric in metrics if metric.covers(container, resource)), default=None)

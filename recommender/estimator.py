@@ -99,6 +99,29 @@ def container_minimum(pod_minimum: float, containers: Integers) -> Integers:
     return scaled(truncated(np.full(len(containers), pod_minimum)), 1.0 / containers)
 
 
+@dataclass(frozen=True, slots=True)
+class Minimums:
+    """Least amounts of groups of containers.
+
+    Args:
+        cpu: int64[groups], millicores.
+        memory: int64[groups], bytes.
+    """
+
+    cpu: Integers
+    memory: Integers
+
+
+def minimums(groups: Groups, settings: EstimatorSettings) -> Minimums:
+    """Return each group's share of the least amounts of a pod."""
+    sharing = np.maximum(groups.scaled_in_vpa, 1)
+    pod_cpu = float(truncated(np.array([settings.pod_minimum_cpu_millicores * 0.001 * MILLICORES_PER_CORE]))[0])
+    return Minimums(
+        container_minimum(pod_cpu, sharing),
+        container_minimum(settings.pod_minimum_memory_mib * _BYTES_PER_MIB, sharing),
+    )
+
+
 def estimate(groups: Groups, usage: MergedUsage, settings: EstimatorSettings) -> Estimates:
     """Return the amounts of every group; what a policy switches off or leaves uncontrolled is estimated all the same.
 
@@ -107,20 +130,19 @@ def estimate(groups: Groups, usage: MergedUsage, settings: EstimatorSettings) ->
         usage: Their merged use.
         settings: Margin, confidence and minimum.
     """
-    sharing = np.maximum(groups.scaled_in_vpa, 1)
+    least = minimums(groups, settings)
     samples = usage.first_sample, usage.last_sample, usage.sample_count
-    pod_cpu = float(truncated(np.array([settings.pod_minimum_cpu_millicores * 0.001 * MILLICORES_PER_CORE]))[0])
     return Estimates(
         bounds(
             truncated(usage.cpu * MILLICORES_PER_CORE),
             settings.margin_fraction,
             confidence(*samples, settings.confidence_interval_cpu),
-            container_minimum(pod_cpu, sharing),
+            least.cpu,
         ),
         bounds(
             truncated(usage.memory),
             settings.margin_fraction,
             confidence(*samples, settings.confidence_interval_memory),
-            container_minimum(settings.pod_minimum_memory_mib * _BYTES_PER_MIB, sharing),
+            least.memory,
         ),
     )

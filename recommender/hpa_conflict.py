@@ -9,6 +9,11 @@ during a rollout. A resource for which no pod has a request is not recommended: 
 request would set the horizontal autoscaler to work. While no pod runs, what was recommended before stays, as long as it
 was held then, too. Bounds of the VPA's own policies still apply: they are the user's word.
 
+On request a resource is derived instead: its request becomes use divided by the share that is aimed at, once that is
+well away from the request. As long as the horizontal autoscaler has room it keeps use at that share, so any request is
+as good as another and none changes; only where it has reached its least or largest number of pods does the request
+follow.
+
 Spec: beyond:B-14, case:43.
 """
 
@@ -17,17 +22,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
-from autoscaling.hpa import ContainerResource, HorizontalScaling, Hpa, HpaIndex
+from autoscaling.hpa import ContainerResource, HorizontalScaling, Hpa, HpaIndex, Use
 from autoscaling.pod import ConditionStatus, Pod
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CONTROLLED, CPU, MEMORY, ResourceList
 from autoscaling.vpa import ContainerRecommendation, Vpa, VpaCondition
-from recommender.amounts import as_quantity, from_quantity
+from recommender.amounts import MILLICORES_PER_CORE, as_quantity, from_quantity, truncated
 from recommender.cluster_model import INACTIVE, ClusterModel
-from recommender.grouping import Groups
+from recommender.estimator import TARGET, minimums
+from recommender.grouping import Groups, MergedUsage
 from recommender.label_sets import TrackedVpa
+from recommender.settings import EstimatorSettings
 from recommender.status import HPA_CONFLICT, is_active
+
+DERIVED_TOLERANCE: Final = 0.2
+"""Share of the request by which a derived one must differ: more than the tenth that horizontal autoscalers tolerate
+and the twentieth that a bucket is wide."""
 
 
 def note_horizontal_scaling(model: ClusterModel, hpas: HpaIndex, pods: Iterable[Pod]) -> None:
@@ -97,9 +109,40 @@ def _held_amount(vpa: Vpa, container: str, resource: str, scaling: HorizontalSca
     """Return what a resource is held at, None where that cannot be told."""
     request = scaling.requests.get((container, resource))
     if request is not None:
-        return as_quantity(request, resource) if request else None
+        return as_quantity(_settled(request, container, resource, scaling), resource) if request else None
     before = vpa.recommendation.of(container) if vpa.recommendation and is_active(vpa, HPA_CONFLICT) else None
     return before.target.get(resource) if before else None
+
+
+def _settled(request: int, container: str, resource: str, scaling: HorizontalScaling) -> int:
+    """Return a request, or what use derives where that is known and well away from it."""
+    use, percent = scaling.uses.get((container, resource)), scaling.percent(container, resource)
+    if use is None or not percent:
+        return request
+    derived = max(-(-use.amount * 100 // percent), use.minimum)
+    return request if abs(derived - request) <= request * DERIVED_TOLERANCE else derived
+
+
+def note_use(groups: Groups, usage: MergedUsage, settings: EstimatorSettings) -> None:
+    """Note at each VPA beside a horizontal autoscaler what its containers use, for requests to be derived from.
+
+    Args:
+        groups: Their VPAs are changed; only resources that are recommended count.
+        usage: Of these groups.
+        settings: Least amounts of a pod.
+    """
+    minimum = minimums(groups, settings)
+    amounts = {CPU: truncated(usage.cpu[TARGET] * MILLICORES_PER_CORE), MEMORY: truncated(usage.memory[TARGET])}
+    columns = ((CPU, groups.controls_cpu, minimum.cpu), (MEMORY, groups.controls_memory, minimum.memory))
+    for tracked, (begin, end) in zip(groups.vpas, pairwise(groups.bounds.tolist()), strict=True):
+        if tracked.scaling is not None:
+            uses = {
+                (groups.names[place], resource): Use(int(amounts[resource][place]), int(least[place]))
+                for place in range(begin, end)
+                for resource, flags, least in columns
+                if flags[place]
+            }
+            tracked.scaling = replace(tracked.scaling, uses=uses)
 
 
 def _with(vector: ResourceList, fixed: Mapping[str, Quantity | None]) -> ResourceList:
@@ -142,7 +185,9 @@ def _message(scaling: HorizontalScaling, controlled: Iterable[ContainerResource]
     if not clashes:
         return ""
     named = " and ".join(sorted(resources))
+    verb = "is" if len(resources) == 1 else "are"
+    what = "derived from the utilization aimed at" if scaling.uses else "held at the pods' request"
     return (
-        f"{'; '.join(clashes)}: {named} {'is' if len(resources) == 1 else 'are'} held at the pods' request. Scale "
-        f"horizontally on another metric, or leave {named} out of controlledResources of this VPA"
+        f"{'; '.join(clashes)}: {named} {verb} {what}. Scale horizontally on another metric, or leave {named} out of "
+        "controlledResources of this VPA"
     )

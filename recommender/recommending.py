@@ -10,30 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaling.behaviour import Behaviour
+from autoscaling.behaviour import Behaviour, HpaConflict
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
 from recommender.cluster_model import ClusterModel
 from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
+from recommender.hpa_conflict import note_use
 from recommender.postprocess import humanised, recommendations, rounded_estimates
 from recommender.quality import Members, TargetChanges, replace_targets
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.unseen import without_silent_entries, without_unseen
 
 Integers = NDArray[np.int64]
-
-
-def estimates_of(model: ClusterModel, groups: Groups, settings: EstimatorSettings) -> Estimates:
-    """Return the raw amounts of groups.
-
-    Args:
-        model: Reference times of aggregates may move on.
-        groups: Groups of its VPAs.
-        settings: How histograms become amounts.
-    """
-    return estimate(groups, merged_usage(model.aggregates, groups, settings), settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +53,14 @@ def recommend(
         groups: Groups of its VPAs.
         settings: How histograms become amounts.
         rendering: How amounts become quantities.
-        behaviour: Whether resources of which nothing was seen are left out.
+        behaviour: Whether resources of which nothing was seen are left out, and whether requests beside a horizontal
+            autoscaler are derived.
     """
     seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
-    estimates = rounded_estimates(seen, estimates_of(model, seen, settings), rendering)
+    usage = merged_usage(model.aggregates, seen, settings)
+    if behaviour.hpa_conflict is HpaConflict.DERIVE:
+        note_use(seen, usage, settings)
+    estimates = rounded_estimates(seen, estimate(seen, usage, settings), rendering)
     changes = remember_targets(model.aggregates, seen, estimates, rendering)
     return Recommended(without_silent_entries(groups, seen, recommendations(seen, estimates, rendering)), changes)
 

@@ -39,6 +39,7 @@ def test_a_single_switch_is_settable() -> None:
         ("false", HpaConflict.OFF),
         ("hold", HpaConflict.HOLD),
         ("off", HpaConflict.OFF),
+        ("derive", HpaConflict.DERIVE),
     ],
 )
 def test_one_of_several_ways_is_settable(value: str, way: HpaConflict) -> None:
@@ -52,7 +53,7 @@ def test_one_of_several_ways_is_settable(value: str, way: HpaConflict) -> None:
         ("uid_precondition", "true", "did you mean 'uid_preconditions'"),
         ("xyz", "true", "known names are"),
         ("uid_preconditions", "yes", "must be true or false"),
-        ("hpa_conflict", "HOLD", "must be true, false, off or hold"),
+        ("hpa_conflict", "HOLD", "must be true, false, off, hold or derive"),
     ],
 )
 def test_unknown_names_and_values_are_refused(name: str, value: str, message: str) -> None:

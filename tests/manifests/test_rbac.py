@@ -28,6 +28,7 @@ def _recommender(group: str) -> set[str]:
         "metrics.k8s.io/pods: list",
         "pods: list watch",
         "events: list watch",
+        "autoscaling/horizontalpodautoscalers: list watch",
         *_TARGETS,
     }
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoscaling.behaviour import Behaviour, HpaConflict
 from autoscaling.hpa import Hpa, HpaIndex, UtilizationMetric
 from autoscaling.ownership import ControllerKey
 from autoscaling.pod import ConditionStatus, ContainerStatus, Pod, PodPhase
@@ -21,6 +22,9 @@ from recommender.status import HPA_CONFLICT
 from tests.builders import T0, amounts, container, printed, recommended
 from tests.recommender.scene import DAY, MINUTE, Scene, columns, pod, vpa
 
+EVENKEEL = Behaviour()
+DERIVE = Behaviour(hpa_conflict=HpaConflict.DERIVE)
+SETTINGS = EstimatorSettings(margin_fraction=0.0)
 TARGET = ControllerKey("default", "Deployment", "v", "apps/v1")
 CPU = UtilizationMetric("cpu", 80)
 MEMORY = UtilizationMetric("memory", 70)
@@ -46,10 +50,12 @@ def used(*pods: Pod, observed: Vpa | None = None) -> Scene:
     return one
 
 
-def entry(one: Scene, hpas: Iterable[Hpa], pods: Iterable[Pod], name: str = "main") -> dict[str, dict[str, str]]:
-    """Return all vectors of one container beside some horizontal autoscalers."""
+def entry(
+    one: Scene, hpas: Iterable[Hpa], pods: Iterable[Pod], behaviour: Behaviour = EVENKEEL
+) -> dict[str, dict[str, str]]:
+    """Return all vectors of container ``main`` beside some horizontal autoscalers."""
     note_horizontal_scaling(one.model, HpaIndex(hpas), pods)
-    found = one.recommendation().of(name)
+    found = one.recommendation(behaviour=behaviour).of("main")
     assert found is not None
     vectors = {
         "target": found.target,
@@ -229,17 +235,27 @@ class ClosedLoop:
     the request of every pod at once. There is no safety margin, as in case 43.
     """
 
-    def __init__(self, load_millicores: int, request_millicores: int, percent: int, *, sees_hpas: bool) -> None:
+    def __init__(
+        self,
+        load_millicores: int,
+        request_millicores: int,
+        percent: int,
+        *,
+        sees_hpas: bool,
+        behaviour: Behaviour = EVENKEEL,
+    ) -> None:
         self.load = load_millicores
         self.requests = [request_millicores]
         self.percent = percent
+        self.most_pods = 1_000_000
         self.pods = 1
+        self._behaviour = behaviour
         self._hpas = HpaIndex([hpa(UtilizationMetric("cpu", percent))] if sees_hpas else [])
 
     def day(self) -> int:
         """Let the horizontal autoscaler settle, then a day pass, then the vertical one; returns the new request."""
         request = self.requests[-1]
-        self.pods = max(1, math.ceil(self.load / (request * self.percent / 100)))
+        self.pods = min(self.most_pods, max(1, math.ceil(self.load / (request * self.percent / 100))))
         names = [f"p{number}" for number in range(min(self.pods, 3))]
         pods = [with_requests(name, f"{request}m/1Gi") for name in names]
         one = Scene().follow(vpa()).observe(*pods)
@@ -248,7 +264,7 @@ class ClosedLoop:
         moments = [T0 + hour * DAY / 24 + MINUTE for _ in names for hour in range(24)]
         one.model.take_cpu(columns(rows, moments, [self.load // self.pods] * len(rows)), T0)
         note_horizontal_scaling(one.model, self._hpas, pods)
-        found = one.recommendation(settings=EstimatorSettings(margin_fraction=0.0)).of("main")
+        found = one.recommendation(settings=SETTINGS, behaviour=self._behaviour).of("main")
         assert found is not None
         self.requests.append(found.target["cpu"].milli_value())
         return self.requests[-1]
@@ -291,3 +307,73 @@ def test_the_request_never_shrinks(load: int, request: int, percent: int, later:
     for changed in (load, *later):
         loop.load = changed
         assert loop.day() == request
+
+
+@pytest.mark.parametrize(
+    ("row", "request_", "metrics", "cpu"),
+    [
+        # 100m is at the end of its bucket 110m, which is 80 % of 138m and 60 % of 184m.
+        ("beyond:B-14 far above", "1", (CPU,), "138m"),
+        ("beyond:B-14 far below", "50m", (CPU,), "138m"),
+        ("beyond:B-14 just within, above", "172m", (CPU,), "172m"),
+        ("beyond:B-14 just outside, above", "173m", (CPU,), "138m"),
+        ("beyond:B-14 just within, below", "115m", (CPU,), "115m"),
+        ("beyond:B-14 just outside, below", "114m", (CPU,), "138m"),
+        ("beyond:B-14 least share of several", "1", (CPU, replace(CPU, percent=60, container="main")), "184m"),
+        ("beyond:B-14 other container", "1", (CPU, replace(CPU, percent=60, container="side")), "138m"),
+        ("beyond:B-14 no request", "-", (CPU,), None),
+    ],
+)
+def test_a_request_derived_from_use(
+    row: str, request_: str, metrics: tuple[UtilizationMetric, ...], cpu: str | None
+) -> None:
+    pods = [with_requests("p", request_)]
+    one = used(*pods)
+    found = entry(one, [hpa(*metrics)], pods, DERIVE)
+    assert [found[vector].get("cpu") for vector in ("target", "lower", "upper")] == [cpu] * 3, row
+    assert found["uncapped"]["cpu"] == "126m", row
+    assert found["target"]["memory"] == ESTIMATED["memory"], row
+    (said,) = hpa_conditions(one.model.groups()).values()
+    assert "cpu is derived from the utilization aimed at" in said.message, row
+
+
+def test_a_derived_request_keeps_to_the_minimum_and_to_policies() -> None:
+    pods = [with_requests("p", "1/2Gi")]
+    one = Scene().follow(vpa()).observe(*pods)
+    one.tracked().controllers = (TARGET,)
+    one.memory(T0, 1)
+    assert entry(one, [hpa(MEMORY)], pods, DERIVE)["target"] == {"memory": "250Mi"}
+    one = used(*pods, observed=vpa("v", ContainerPolicy("*", max_allowed=amounts("130m"))))
+    assert entry(one, [hpa(CPU)], pods, DERIVE)["target"]["cpu"] == "130m"
+
+
+def test_what_was_derived_before_stays_while_no_pod_runs() -> None:
+    one = used(with_requests("p", "1"))
+    standing = (VpaCondition(HPA_CONFLICT, ConditionStatus.TRUE),)
+    before = Recommendation((recommended("main", "138m/1Gi"),))
+    one.follow(replace(one.tracked().vpa, recommendation=before, conditions=standing))
+    assert entry(one, [hpa(CPU)], [], DERIVE)["target"]["cpu"] == "138m"
+
+
+def test_derived_requests_follow_only_where_the_horizontal_autoscaler_has_no_room() -> None:
+    """Spec: beyond:B-14, case:43."""
+    loop = ClosedLoop(40_000, 1000, 80, sees_hpas=True, behaviour=DERIVE)
+    assert [loop.day() for _ in range(4)] == [1000] * 4, "0.8 cores of use at 80 % are 1 core"
+    loop.most_pods, loop.load = 10, 40_000
+    assert loop.day() == pytest.approx(5000, rel=0.05), "4 cores of use at 80 % are 5 cores"
+    assert loop.day() == loop.requests[-2]
+    loop.load = 400
+    assert loop.day() == pytest.approx(500, rel=0.05), "one pod is left"
+    assert loop.day() == loop.requests[-2]
+
+
+@settings(max_examples=40, deadline=None)
+@given(load=st.integers(1, 200_000), request=st.integers(1, 4_000), percent=st.integers(10, 100))
+def test_derived_requests_come_to_rest(load: int, request: int, percent: int) -> None:
+    """Spec: beyond:B-14."""
+    loop = ClosedLoop(load, request, percent, sees_hpas=True, behaviour=DERIVE)
+    for _ in range(8):
+        loop.day()
+    assert loop.requests[-1] == loop.requests[-2]
+    used_per_pod = load // loop.pods
+    assert used_per_pod * 100 <= loop.requests[-1] * percent * 1.2 + 100
