@@ -20,6 +20,7 @@ from evenkeel.simulator.kubelet.nodes import Nodes
 from evenkeel.simulator.kubelet.settings import NodeSettings, Timing
 from evenkeel.simulator.manifests import Manifests
 from evenkeel.simulator.workloads.catalogue import Catalogue
+from evenkeel.simulator.workloads.sharing import ReadyPods
 
 _LOOPBACK = "127.0.0.1"
 _AS_PROCESSES = {"Deployment", "PodDisruptionBudget"}
@@ -61,7 +62,7 @@ class SimulatedCluster:
         self.admin_token = secrets.token_urlsafe()
         self.server = ApiServer(self.clock, seed=settings.seed, tokens={self.admin_token: ADMIN}, rbac=True)
         self.plane = ControlPlane(self.server, settings.controllers)
-        self.catalogue = Catalogue(self.clock.now())
+        self.catalogue = Catalogue(self.clock.now(), sharing=ReadyPods(self.server.store.versions))
         self.nodes = Nodes(self.server, self.catalogue, seed=settings.seed)
         self.server.metrics = self.nodes.metrics
         self.administrator = Administrator(self.server)

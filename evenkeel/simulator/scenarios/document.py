@@ -100,6 +100,7 @@ class Container(Part):
         resize_policy: What a resize of a resource means.
         usage: What it would use by its age.
         load: What it would use besides by the time of the scenario, whatever its age.
+        shared: What the ready pods of the workload would use besides by the time of the scenario, all of them together.
         ready_after: Age at which it becomes ready.
         exits_after: Age at which it ends by itself; never where it is absent.
         exit_code: With what it ends then.
@@ -111,6 +112,7 @@ class Container(Part):
     resize_policy: dict[str, RestartPolicy] = field(default_factory=dict)
     usage: UsageDocument = IDLE
     load: UsageDocument | None = None
+    shared: UsageDocument | None = None
     ready_after: Duration = timedelta(0)
     exits_after: Duration | None = None
     exit_code: int = 0
@@ -125,6 +127,7 @@ class Container(Part):
         return Behaviour(
             (usage or self.usage).usage(folder),
             self.load.usage(folder) if self.load else None,
+            self.shared.usage(folder) if self.shared else None,
             ready_after=self.ready_after,
             exits_after=self.exits_after,
             exit_code=self.exit_code,

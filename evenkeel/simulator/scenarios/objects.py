@@ -8,7 +8,7 @@ from autoscaling.quantity import Quantity
 from evenkeel.simulator.api.fields import JsonObject, as_object
 from evenkeel.simulator.api.merging import merge_patch
 from evenkeel.simulator.scenarios.document import Container, VpaDocument, Workload, WorkloadKind
-from evenkeel.simulator.workloads.catalogue import USAGE_KEY
+from evenkeel.simulator.workloads.choices import USAGE_KEY
 
 WORKLOAD_LABEL = "app"
 """Label of pods with the name of their workload."""

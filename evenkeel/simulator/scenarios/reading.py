@@ -21,7 +21,7 @@ from evenkeel.simulator.scenarios.syntax import Part
 
 _ADAPTER = TypeAdapter(Scenario)
 _GUIDE = "docs/scenarios.md lists what is known"
-_BEFORE_A_TAG = ("usage", "load")
+_BEFORE_A_TAG = ("usage", "load", "shared")
 _TAGGED_LISTS = {"steps": STEP_KEYS, "expect": CHECK_KEYS}
 
 

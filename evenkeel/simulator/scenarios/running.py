@@ -114,6 +114,8 @@ class Run:
         self._stack.callback(self._chronicle.end)
         stage.cluster.server.requests.clear()
         self._chronicle.begin(stage.installation.collect)
+        # Loads count from here, as every other time of the scenario does.
+        stage.cluster.catalogue.origin = stage.cluster.clock.now()
         self.watching.on_ready(stage)
         for moment, act in Course(self.scenario, stage, self._chronicle, self.folder).plan():
             await self._pass_until(self._chronicle, moment)

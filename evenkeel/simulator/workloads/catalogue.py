@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from evenkeel.simulator.api.fields import JsonObject, child, text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, text
 from evenkeel.simulator.clock import EPOCH
+from evenkeel.simulator.workloads.choices import USAGE_KEY, chosen_name, replica_of
 from evenkeel.simulator.workloads.demand import Behaviour, Demand
+from evenkeel.simulator.workloads.sharing import Alone, Sharing
 
-USAGE_KEY = "simulator.evenkeel.dev/usage"
-"""Annotation or label with the name of a behaviour; an annotation may also say ``app=web,proxy=idle``."""
-
-REPLICA_KEY = "simulator.evenkeel.dev/replica"
-"""Annotation or label with the number of a replica."""
-
-_POD_INDEX = "apps.kubernetes.io/pod-index"
-_IDLE = Behaviour()
+_IDLE, _ALONE = Behaviour(), Alone()
 _KEPT_CHOICES = 500_000
+_NO_REPLICA = 0
+"""What pods bear together is no replica's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +40,15 @@ class Catalogue:
     """Behaviours by name; the demand source of the simulated nodes.
 
     Args:
-        origin: The simulation's beginning, from which ``Behaviour.since_origin`` counts.
+        origin: The simulation's beginning, from which ``Behaviour.since_origin`` and ``Behaviour.shared`` count.
         default: What containers do that name nothing.
+        sharing: Divides the loads that pods bear together.
     """
 
-    def __init__(self, origin: datetime = EPOCH, default: Behaviour = _IDLE) -> None:
+    def __init__(self, origin: datetime = EPOCH, default: Behaviour = _IDLE, sharing: Sharing = _ALONE) -> None:
         self.origin = origin
         self.default = default
+        self._sharing = sharing
         self._behaviours: dict[str, Behaviour] = {}
         self._choices: dict[tuple[str, str], _Choice] = {}
 
@@ -78,11 +76,14 @@ class Catalogue:
         Raises:
             UnknownBehaviourError: Its pod names a behaviour that is not in the catalogue.
         """
-        behaviour, replica = self.behaviour_of(pod, container_name), self._choice(pod, container_name).replica
-        demand = behaviour.since_start.at(now - started, replica)
-        if behaviour.since_origin is None:
-            return demand
-        return demand.plus(behaviour.since_origin.at(now - self.origin, replica))
+        behaviour, choice = self.behaviour_of(pod, container_name), self._choice(pod, container_name)
+        demand = behaviour.since_start.at(now - started, choice.replica)
+        if behaviour.since_origin is not None:
+            demand = demand.plus(behaviour.since_origin.at(now - self.origin, choice.replica))
+        if behaviour.shared is not None:
+            share = self._sharing.share(choice.name, pod)
+            demand = demand.plus(behaviour.shared.at(now - self.origin, _NO_REPLICA).times(share))
+        return demand
 
     def _choice(self, pod: JsonObject, container_name: str) -> _Choice:
         """Return what a pod says about a container, from memory while its metadata is the same object."""
@@ -104,25 +105,3 @@ def _unknown(pod: JsonObject, container_name: str, name: str) -> UnknownBehaviou
         f"Pod {where}: container {container_name!r} asks for the behaviour {name!r}, which is not in the catalogue;"
         f" add it there or correct {USAGE_KEY}"
     )
-
-
-def chosen_name(pod: JsonObject, container_name: str) -> str:
-    """Return the name of the behaviour that a pod asks for in one of its containers, empty for none."""
-    chosen = _noted(pod, USAGE_KEY)
-    if "=" not in chosen:
-        return chosen
-    pairs = (pair.partition("=") for pair in chosen.split(","))
-    return next((name.strip() for container, _, name in pairs if container.strip() == container_name), "")
-
-
-def replica_of(pod: JsonObject) -> int:
-    """Return the number that tells a pod from others of its workload: as noted on it, else made of its name."""
-    noted = _noted(pod, REPLICA_KEY) or str(value_at(pod, "metadata", "labels", _POD_INDEX) or "")
-    if noted.isdecimal():
-        return int(noted)
-    return zlib.crc32(f"{text(pod, 'metadata', 'namespace')}/{text(pod, 'metadata', 'name')}".encode())
-
-
-def _noted(pod: JsonObject, key: str) -> str:
-    """Return an annotation, or else a label, of a pod."""
-    return text(pod, "metadata", "annotations", key) or text(pod, "metadata", "labels", key)

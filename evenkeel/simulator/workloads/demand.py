@@ -74,6 +74,8 @@ class Behaviour:
         since_start: Demand by the container's age, such as a start-up spike or a leak.
         since_origin: Demand by the simulation's time, such as a load that comes and goes with the day; added to the
             other. None for none.
+        shared: Demand by the simulation's time of all pods that name this behaviour together, such as the requests
+            that their Service gets; each that is ready bears an even share of it besides. None for none.
         ready_after: Age at which its readiness probe first passes.
         exits_after: Age at which its process ends by itself; None for never.
         exit_code: With what it ends then.
@@ -84,6 +86,7 @@ class Behaviour:
 
     since_start: Usage = Idle()
     since_origin: Usage | None = None
+    shared: Usage | None = None
     ready_after: timedelta = timedelta(0)
     exits_after: timedelta | None = None
     exit_code: int = 0

@@ -12,7 +12,8 @@ from evenkeel.simulator.clock import ManualClock
 from evenkeel.simulator.kubelet.kubelet import Kubelet
 from evenkeel.simulator.kubelet.nodes import Nodes
 from evenkeel.simulator.kubelet.settings import Amounts, NodeSettings, Timing
-from evenkeel.simulator.workloads.catalogue import USAGE_KEY, Catalogue
+from evenkeel.simulator.workloads.catalogue import Catalogue
+from evenkeel.simulator.workloads.choices import USAGE_KEY
 from evenkeel.simulator.workloads.demand import Behaviour
 from tests.evenkeel.simulator.kubelet.pods import GIBIBYTE, container
 

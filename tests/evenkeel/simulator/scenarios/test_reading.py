@@ -61,6 +61,21 @@ def test_a_scenario_is_read_whole() -> None:
     assert scenario.profiles == (Profile.EVENKEEL, Profile.UPSTREAM)
 
 
+USAGE = "usage: {function: constant, cpu: 2, memory: 20Mi}"
+SHARED = "shared: {function: ramp, first: {cpu: 1}, last: {cpu: 3}, over: 2m}"
+
+
+def test_a_load_may_be_shared_by_the_pods_of_a_workload() -> None:
+    scenario = parse_scenario(GOOD.replace(USAGE, SHARED), "good.yaml")
+    behaviour = scenario.workloads["web"].containers["main"].behaviour(Path())
+    assert behaviour.shared is not None
+    assert behaviour.shared.at(timedelta(minutes=1), 0).cpu_cores == 2.0
+    assert behaviour.since_origin is None
+    content = GOOD.replace(USAGE, SHARED.replace("over", "ovre"))
+    with pytest.raises(ScenarioError, match=r":13: workloads\.web\.containers\.main\.shared\.ovre: .*mean over\?"):
+        parse_scenario(content, "bad.yaml")
+
+
 def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
     assert parse_scenario(GOOD.replace(", profile: upstream", ""), "x").profiles == (Profile.EVENKEEL,)
 

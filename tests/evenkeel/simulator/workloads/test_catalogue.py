@@ -1,4 +1,4 @@
-"""How pods choose their behaviour, and what the catalogue makes of time."""
+"""What the catalogue makes of time, of changes, and of loads that pods bear together."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ import pytest
 
 from evenkeel.simulator.api.fields import JsonObject, child
 from evenkeel.simulator.clock import EPOCH
-from evenkeel.simulator.workloads.catalogue import (
-    REPLICA_KEY,
-    USAGE_KEY,
-    Catalogue,
-    UnknownBehaviourError,
-    chosen_name,
-    replica_of,
-)
+from evenkeel.simulator.workloads.catalogue import Catalogue, UnknownBehaviourError
+from evenkeel.simulator.workloads.choices import USAGE_KEY
 from evenkeel.simulator.workloads.demand import NOTHING, Behaviour, Demand
 from evenkeel.simulator.workloads.functions import Constant, Ramp
 
@@ -25,39 +19,6 @@ SECOND = timedelta(seconds=1)
 def pod(annotations: dict[str, str] | None = None, labels: dict[str, str] | None = None) -> JsonObject:
     metadata: JsonObject = {"name": "a", "namespace": "default"}
     return {"metadata": metadata | {"annotations": annotations or {}, "labels": labels or {}}}
-
-
-NAMES: list[tuple[str, JsonObject, str, str]] = [
-    ("nothing", pod(), "app", ""),
-    ("annotation", pod({USAGE_KEY: "web"}), "app", "web"),
-    ("label", pod(labels={USAGE_KEY: "web"}), "app", "web"),
-    ("annotation before label", pod({USAGE_KEY: "web"}, {USAGE_KEY: "db"}), "app", "web"),
-    ("by container", pod({USAGE_KEY: "app=web, proxy=small"}), "proxy", "small"),
-    ("another container", pod({USAGE_KEY: "app=web,proxy=small"}), "third", ""),
-]
-
-
-@pytest.mark.parametrize(("case", "body", "container", "name"), NAMES, ids=[row[0] for row in NAMES])
-def test_how_a_pod_chooses(case: str, body: JsonObject, container: str, name: str) -> None:
-    assert chosen_name(body, container) == name
-
-
-REPLICAS: list[tuple[str, JsonObject, int]] = [
-    ("annotation", pod({REPLICA_KEY: "7"}), 7),
-    ("label", pod(labels={REPLICA_KEY: "8"}), 8),
-    ("ordinal of a stateful pod", pod(labels={"apps.kubernetes.io/pod-index": "2"}), 2),
-]
-
-
-@pytest.mark.parametrize(("case", "body", "number"), REPLICAS, ids=[row[0] for row in REPLICAS])
-def test_the_number_of_a_replica(case: str, body: JsonObject, number: int) -> None:
-    assert replica_of(body) == number
-
-
-def test_a_replica_without_number_is_told_apart_by_name() -> None:
-    other = pod()
-    other["metadata"] = {"name": "b", "namespace": "default"}
-    assert replica_of(pod()) == replica_of(pod()) != replica_of(other)
 
 
 def test_age_and_time_count_from_different_moments() -> None:
@@ -91,3 +52,27 @@ def test_a_behaviour_can_be_replaced() -> None:
 def test_an_unknown_name_is_complained_about() -> None:
     with pytest.raises(UnknownBehaviourError, match=r"default/a: container 'app' .*'web'.*add it"):
         Catalogue().behaviour_of(pod({USAGE_KEY: "web"}), "app")
+
+
+class Thirds:
+    """Gives every pod a third of one behaviour's load, and nothing of another's."""
+
+    def share(self, name: str, pod: JsonObject) -> float:
+        del pod
+        return 1 / 3 if name == "web" else 0.0
+
+
+def test_a_shared_load_comes_on_top_by_the_time_of_the_simulation() -> None:
+    catalogue = Catalogue(sharing=Thirds())
+    own, shared = Constant(Demand(0.5, 10)), Ramp(NOTHING, Demand(9.0, 90), 9 * SECOND)
+    for name in ("web", "db"):
+        catalogue.add(name, Behaviour(own, own, shared))
+    now = EPOCH + 3 * SECOND
+    assert catalogue.demand_of(pod({USAGE_KEY: "app=web"}), "app", now, now) == Demand(2.0, 30)
+    assert catalogue.demand_of(pod({USAGE_KEY: "db"}), "app", now, now) == Demand(1.0, 20)
+
+
+def test_without_anybody_to_share_with_a_pod_bears_it_all() -> None:
+    catalogue = Catalogue()
+    catalogue.add("web", Behaviour(shared=Constant(Demand(2.0))))
+    assert catalogue.demand_of(pod({USAGE_KEY: "web"}), "app", EPOCH, EPOCH) == Demand(2.0)

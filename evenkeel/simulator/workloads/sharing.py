@@ -1,0 +1,73 @@
+"""A load that the pods of a workload bear together: as a Service does, it goes to those that are ready."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from evenkeel.simulator.api.builtin import PODS
+from evenkeel.simulator.api.fields import JsonObject, text
+from evenkeel.simulator.api.store import Change, ChangeType, Store, Stored
+from evenkeel.simulator.controllers.pod_state import is_going, is_ready
+from evenkeel.simulator.workloads.choices import chosen_names
+
+
+class Sharing(Protocol):
+    """Whoever knows how a load is divided."""
+
+    def share(self, name: str, pod: JsonObject) -> float:
+        """Return which share, 0 to 1, of the load of a behaviour a pod bears."""
+
+
+class Alone:
+    """Every pod bears the whole load, as there are no others."""
+
+    def share(self, name: str, pod: JsonObject) -> float:
+        """Return the whole."""
+        del name, pod
+        return 1.0
+
+
+class ReadyPods:
+    """Divides a load evenly among the pods that name its behaviour, are ready and are not being deleted.
+
+    While none is ready the load goes nowhere.
+
+    Args:
+        versions: Where the pods are stored.
+    """
+
+    def __init__(self, versions: Store) -> None:
+        self._versions = versions
+        self._serving: dict[str, dict[str, None]] = {}
+        with versions.lock:
+            for stored in versions.snapshot(PODS):
+                self._note(stored, serves=_serves(stored))
+            versions.observe(PODS, self._follow)
+
+    def share(self, name: str, pod: JsonObject) -> float:
+        """Return one part of as many as there are pods that serve; nothing for a pod that does not."""
+        with self._versions.lock:
+            serving = self._serving.get(name, {})
+            return 1.0 / len(serving) if text(pod, "metadata", "uid") in serving else 0.0
+
+    def _follow(self, change: Change) -> None:
+        """Take one write in."""
+        before, after = change.before, change.after
+        did = before is not None and _serves(before)
+        does = change.type is not ChangeType.DELETED and _serves(after)
+        if before is not None and did:
+            self._note(before, serves=False)
+        if does:
+            self._note(after, serves=True)
+
+    def _note(self, stored: Stored, *, serves: bool) -> None:
+        """Note that a pod serves, or does no longer."""
+        for name in chosen_names(stored.body):
+            if serves:
+                self._serving.setdefault(name, {})[stored.uid] = None
+            else:
+                self._serving.get(name, {}).pop(stored.uid, None)
+
+
+def _serves(stored: Stored) -> bool:
+    return is_ready(stored.body) and not is_going(stored.body)
