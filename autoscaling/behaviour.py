@@ -94,6 +94,16 @@ class Behaviour:
         "A resource of which no sample was seen is not recommended. Otherwise it gets the minimum, with bounds no "
         "wider, and running pods are shrunk to that at once, for example while the metrics API does not answer.",
     )
+    no_usage_without_external_metric: bool = _switch(
+        "recommender 13 (14)",
+        "With --use-external-metrics a container has no sample of a resource whose metric no flag names, or has no "
+        "value for it. Otherwise that counts as a use of zero, which pulls the recommendation down.",
+    )
+    unaskable_pods_left_out: bool = _switch(
+        "recommender 8.2",
+        "With --use-external-metrics a pod whose name is no value of a label, as it has more than 63 characters, is "
+        "left out. Otherwise no usage at all is fetched as long as there is such a pod.",
+    )
     hpa_conflict: HpaConflict = field(
         default=HpaConflict.HOLD,
         metadata=_described(
@@ -103,6 +113,16 @@ class Behaviour:
             "the horizontal autoscaler add pods, of which each uses less, and the request shrinks without end.",
             _HPA_WAYS,
         ),
+    )
+    capped_below_need: bool = _switch(
+        "B-15",
+        "Where maxAllowed, or the maximum that flags set for all containers, is less than a container was seen to "
+        "need, the VPA has the condition CappedBelowObservedNeed, which names both amounts.",
+    )
+    low_confidence_and_fetching_history_conditions: bool = _switch(
+        "B-8",
+        "A VPA has the condition LowConfidence as long as it has a recommendation from less than the interval of "
+        "confidence, and FetchingHistory while history is being loaded for it.",
     )
 
     @classmethod

@@ -14,6 +14,7 @@ from autoscaling.behaviour import Behaviour, HpaConflict
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
+from recommender.cautions import Basis, Cautions, cautions
 from recommender.cluster_model import ClusterModel
 from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
@@ -33,10 +34,12 @@ class Recommended:
     Args:
         recommendations: One for each VPA of the groups, in order; empty where no container is scaled.
         changes: Of the uncapped targets of CPU and memory since the round before.
+        cautions: Conditions beyond upstream's.
     """
 
     recommendations: list[Recommendation]
     changes: tuple[TargetChanges, TargetChanges]
+    cautions: Cautions
 
 
 def recommend(
@@ -53,8 +56,8 @@ def recommend(
         groups: Groups of its VPAs.
         settings: How histograms become amounts.
         rendering: How amounts become quantities.
-        behaviour: Whether resources of which nothing was seen are left out, and whether requests beside a horizontal
-            autoscaler are derived.
+        behaviour: Whether resources of which nothing was seen are left out, whether requests beside a horizontal
+            autoscaler are derived, and which conditions there are.
     """
     seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
     usage = merged_usage(model.aggregates, seen, settings)
@@ -62,7 +65,9 @@ def recommend(
         note_use(seen, usage, settings)
     estimates = rounded_estimates(seen, estimate(seen, usage, settings), rendering)
     changes = remember_targets(model.aggregates, seen, estimates, rendering)
-    return Recommended(without_silent_entries(groups, seen, recommendations(seen, estimates, rendering)), changes)
+    found = without_silent_entries(groups, seen, recommendations(seen, estimates, rendering))
+    basis = Basis(groups, seen, usage, found, rendering.maximum)
+    return Recommended(found, changes, cautions(basis, settings, behaviour))
 
 
 def remember_targets(

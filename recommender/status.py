@@ -20,6 +20,7 @@ CONFIG_DEPRECATED: Final = "ConfigDeprecated"
 LOW_CONFIDENCE: Final = "LowConfidence"
 FETCHING_HISTORY: Final = "FetchingHistory"
 HPA_CONFLICT: Final = "HPAConflict"
+CAPPED_BELOW_NEED: Final = "CappedBelowObservedNeed"
 
 NO_PODS_REASON: Final = "NoPodsMatched"
 NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"
@@ -106,6 +107,28 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
         conditions[condition.type] = _since(condition, conditions.get(condition.type), now)
     in_order = tuple(conditions[kind] for kind in sorted(conditions))
     return VpaStatus(in_order, findings.recommendation, vpa.generation)
+
+
+def status_while_fetching(vpa: Vpa, now: datetime) -> VpaStatus | None:
+    """Return the status of a VPA whose history is about to be loaded: as it is, with the condition that says so.
+
+    Args:
+        vpa: The object as observed.
+        now: Transition time of the condition.
+
+    Returns:
+        None where the condition stands already.
+
+    Spec: beyond:B-8.
+    """
+    if is_active(vpa, FETCHING_HISTORY):
+        return None
+    conditions = {condition.type: condition for condition in vpa.conditions}
+    message = "History is being loaded; the recommendation stays as it is meanwhile"
+    fetching = VpaCondition(FETCHING_HISTORY, ConditionStatus.TRUE, "LoadingHistory", message)
+    conditions[FETCHING_HISTORY] = _since(fetching, conditions.get(FETCHING_HISTORY), now)
+    in_order = tuple(conditions[kind] for kind in sorted(conditions))
+    return VpaStatus(in_order, vpa.recommendation, vpa.observed_generation)
 
 
 def _since(condition: VpaCondition, old: VpaCondition | None, now: datetime) -> VpaCondition:

@@ -21,10 +21,11 @@ from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
 from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
+from recommender.cautions import judged_types
 from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
-from recommender.hpa_conflict import hpa_conditions, note_horizontal_scaling
+from recommender.hpa_conflict import note_horizontal_scaling
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.quality import usage_quality
@@ -37,13 +38,14 @@ from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import fetch_usage
 from recommender.status import (
-    HPA_CONFLICT,
+    FETCHING_HISTORY,
     MISSING_PATIENCE,
     Findings,
     VpaStatus,
     differs,
     has_recommendation,
     status_after,
+    status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
 
@@ -119,6 +121,18 @@ class Loop:
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
+
+    async def announce_fetching(self) -> None:
+        """Say of every VPA served that its history is being loaded; the first round says that it no longer is.
+
+        For history that takes its time to load: call this before, once the caches are filled.
+        """
+        if FETCHING_HISTORY not in judged_types(self.settings.behaviour):
+            return
+        now = self.parts.driver.now()
+        served = [vpa for vpa in self.parts.caches.vpas.snapshot() if self.settings.serves(vpa)]
+        pairs = ((vpa, status_while_fetching(vpa, now)) for vpa in served)
+        await self.parts.statuses.write((vpa, status) for vpa, status in pairs if status is not None)
 
     async def run_round(self) -> None:
         """Run one round."""
@@ -230,8 +244,7 @@ class Loop:
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )
         self.parts.metrics.quality.show_changes(groups.vpas, recommended.changes)
-        judged = frozenset({HPA_CONFLICT} if hpas is not None else ())
-        conflicts = hpa_conditions(groups)
+        judged = judged_types(self.settings.behaviour)
         changed: list[tuple[Vpa, VpaStatus]] = []
         objects: Counter[tuple[str, ...]] = Counter()
         for each, recommendation in zip(groups.vpas, recommended.recommendations, strict=True):
@@ -243,7 +256,7 @@ class Loop:
                 each.pod_count > 0,
                 self.problems[each.key] or None,
                 judged,
-                (conflicts[each],) if each in conflicts else (),
+                recommended.cautions.get(each, ()),
             )
             status = status_after(each.vpa, findings, now)
             objects[_object_labels(each, findings)] += 1

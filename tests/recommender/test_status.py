@@ -23,6 +23,7 @@ from recommender.status import (
     has_recommendation,
     is_active,
     status_after,
+    status_while_fetching,
 )
 from tests.builders import T0, amounts, recommended
 from tests.recommender.scene import vpa
@@ -183,3 +184,14 @@ def test_a_further_condition_is_set_and_removed_where_the_round_judges_it() -> N
     ended = status_after(before, replace(found, conditions=()), T0).conditions
     assert ended == (before.conditions[1],)
     assert status_after(before, Findings(SOME, has_pods=True), T0).conditions == before.conditions
+
+
+def test_the_status_while_history_is_loaded() -> None:
+    """Spec: beyond:B-8."""
+    before = observed(PROVIDED, VpaCondition(FETCHING_HISTORY, FALSE), recommendation=SOME)
+    status = status_while_fetching(before, T0)
+    assert status is not None
+    kinds = [(c.type, c.status, c.last_transition_time) for c in status.conditions]
+    assert kinds == [(FETCHING_HISTORY, TRUE, T0), (RECOMMENDATION_PROVIDED, TRUE, EARLIER)]
+    assert (status.recommendation, status.observed_generation) == (SOME, 4), "the rest stays as it is"
+    assert status_while_fetching(observed(VpaCondition(FETCHING_HISTORY, TRUE)), T0) is None

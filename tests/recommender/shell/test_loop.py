@@ -129,7 +129,7 @@ async def test_usage_becomes_a_recommendation_and_a_checkpoint(server: ApiServer
         await run_at(loop, 1)
     assert target(server) == {"cpu": "126m", "memory": "380258472"}, "recommender:E3"
     assert status(server)["observedGeneration"] == 1
-    assert conditions(server) == {"RecommendationProvided": "True"}
+    assert conditions(server) == {"LowConfidence": "True", "RecommendationProvided": "True"}
     (checkpoint,) = stored(server)
     assert checkpoint["spec"] == {"vpaObjectName": "web", "containerName": "main"}
     body = checkpoint["status"]
@@ -279,7 +279,11 @@ async def test_a_pod_that_is_gone_no_longer_counts(server: ApiServer) -> None:
         server.store.delete("v1", "Pod", "web-0", "default")
         await until(lambda: loop.parts.caches.pods.version != version)
         await run_at(loop, 2)
-    assert conditions(server) == {"NoPodsMatched": "True", "RecommendationProvided": "True"}, "recommender:5"
+    assert conditions(server) == {
+        "LowConfidence": "True",
+        "NoPodsMatched": "True",
+        "RecommendationProvided": "True",
+    }, "recommender:5"
 
 
 async def test_one_bad_object_of_each_kind_keeps_nothing_from_being_recommended(server: ApiServer) -> None:
@@ -311,6 +315,7 @@ def scaled_on_cpu(server: ApiServer, kind: str = "Deployment", api_version: str 
     )
 
 
+YOUNG = {"LowConfidence": "True", "RecommendationProvided": "True"}
 HELD = {"cpu": "100m", "memory": "380258472"}
 ESTIMATED = {"cpu": "126m", "memory": "380258472"}
 
@@ -318,7 +323,7 @@ ESTIMATED = {"cpu": "126m", "memory": "380258472"}
 @pytest.mark.parametrize(
     ("row", "profile", "wanted", "shown"),
     [
-        ("beyond:B-14", Profile.EVENKEEL, HELD, {"HPAConflict": "True", "RecommendationProvided": "True"}),
+        ("beyond:B-14", Profile.EVENKEEL, HELD, {"HPAConflict": "True", **YOUNG}),
         ("upstream", Profile.UPSTREAM, ESTIMATED, {"RecommendationProvided": "True"}),
     ],
 )
@@ -347,7 +352,7 @@ async def test_the_condition_goes_with_the_horizontal_autoscaler(server: ApiServ
         await until(lambda: not hpas.snapshot())
         await run_at(loop, 2)
     assert target(server) == ESTIMATED
-    assert conditions(server) == {"RecommendationProvided": "True"}, "beyond:B-14"
+    assert conditions(server) == YOUNG, "beyond:B-14"
 
 
 async def test_without_the_permission_for_horizontal_autoscalers_all_else_goes_on(
@@ -360,6 +365,40 @@ async def test_without_the_permission_for_horizontal_autoscalers_all_else_goes_o
         for minutes in (1, 2, 3):
             await run_at(loop, minutes)
     assert target(server) == ESTIMATED, "beyond:B-14"
-    assert conditions(server) == {"RecommendationProvided": "True"}
+    assert conditions(server) == YOUNG
     assert len(server.requests.calls(path="/horizontalpodautoscalers$")) == 1
     assert capsys.readouterr().out.count("collection cannot be followed") == 1, "it is said once"
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "written", "kept"),
+    [("beyond:B-8", Profile.EVENKEEL, 1, False), ("upstream", Profile.UPSTREAM, 0, True)],
+)
+async def test_vpas_say_while_their_history_is_loaded(
+    server: ApiServer, row: str, profile: Profile, written: int, *, kept: bool
+) -> None:
+    fetching = {"type": "FetchingHistory", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    server.store.create(vpa_object("old", status={"conditions": [fetching]}))
+    server.store.create(vpa_object("other", recommenders=[{"name": "other"}]))
+    used(server, 1)
+    async with recommender(server, profile=profile) as loop:
+        await loop.announce_fetching()
+        assert len(server.requests.calls(verb="patch", path="/status$")) == written, row
+        assert ("FetchingHistory" in conditions(server)) is bool(written), row
+        assert "FetchingHistory" in conditions(server, "old"), row
+        await run_at(loop, 1)
+    assert "FetchingHistory" not in conditions(server), row
+    assert ("FetchingHistory" in conditions(server, "old")) is kept, row
+    assert conditions(server, "other") == {}, row
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "shown"), [("beyond:B-15", Profile.EVENKEEL, "True"), ("upstream", Profile.UPSTREAM, None)]
+)
+async def test_a_bound_below_the_need_shows(server: ApiServer, row: str, profile: Profile, shown: str | None) -> None:
+    bounded = {"containerPolicies": [{"containerName": "*", "maxAllowed": {"memory": "100Mi"}}]}
+    server.store.merge(vpa_object(resourcePolicy=bounded))
+    used(server, 1)
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+    assert conditions(server).get("CappedBelowObservedNeed") == shown, row
