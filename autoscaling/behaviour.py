@@ -89,6 +89,11 @@ class Behaviour:
         "labels makes all of the history useless and the others count.",
     )
 
+    running_window_saved: bool = _switch(
+        "B-2",
+        "The memory window that runs is stored with the checkpoint, so a restart of the recommender loses no peak of "
+        "the day and no OOM kill: in the status in the own group, in the annotation evenkeel.dev/state in upstream's.",
+    )
     no_recommendation_without_samples: bool = _switch(
         "E4",
         "A resource of which no sample was seen is not recommended. Otherwise it gets the minimum, with bounds no "

@@ -100,7 +100,7 @@ class OurRecommender:
 
     async def write_all_checkpoints(self) -> None:
         """Write the checkpoints of all VPAs."""
-        await self._everything.write(self.loop.model, self.loop.parts.driver.now())
+        await self._everything.write(self.loop.model, self._caches, self.loop.parts.driver.now())
 
     def step_seconds(self) -> dict[str, float]:
         """Return how long each step of the rounds has taken so far, from the recommender's own metrics."""

@@ -148,6 +148,7 @@ def checkpoint_settings(config: RecommenderConfig) -> CheckpointSettings:
         gc_interval=config.checkpoints_gc_interval,
         namespace=config.vpa_object_namespace,
         ignored=frozenset(config.ignored_vpa_object_namespaces),
+        keep_windows=config.switches().running_window_saved,
     )
 
 

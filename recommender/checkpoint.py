@@ -50,6 +50,38 @@ class HistogramCheckpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningWindow:
+    """The memory window of one pod's container that still ran when its checkpoint was written (beyond B-2).
+
+    Args:
+        pod: Name of the pod.
+        peak: Bytes that stand for the window: its largest use, or the need that an OOM kill showed.
+        usage_peak: Bytes of its last peak of use; 0 for none.
+        end: When it ends.
+        last_sample: When memory was last seen.
+    """
+
+    pod: str
+    peak: int
+    usage_peak: int
+    end: datetime | None
+    last_sample: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """What has to be known of a stored checkpoint to annotate it.
+
+    Args:
+        resource_version: Of the object.
+        is_annotated: Whether it has a map of annotations.
+    """
+
+    resource_version: str
+    is_annotated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerCheckpoint:
     """What is stored of one container of one VPA.
 
@@ -64,6 +96,8 @@ class ContainerCheckpoint:
         sample_count: Number of CPU samples.
         updated: When it was written; None where the stored object does not say.
         version: Layout of the histograms.
+        windows: Windows that still ran, whose peaks the histogram lacks.
+        stored_as: State of the stored object that this was read from; None for what was not read.
     """
 
     namespace: str
@@ -76,6 +110,8 @@ class ContainerCheckpoint:
     sample_count: int = 0
     updated: datetime | None = None
     version: str = VERSION
+    windows: tuple[RunningWindow, ...] = ()
+    stored_as: StoredState | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:

@@ -30,6 +30,7 @@ from recommender.grouping import Groups, merge_members, merged_samples
 from recommender.histogram_bank import WeightChanges
 from recommender.instants import LATEST, instant, moment
 from recommender.label_sets import TrackedVpa
+from recommender.running_windows import Running, kept_windows, running_windows, take_up_windows
 from recommender.status import FETCHING_HISTORY, is_active
 
 Integers = NDArray[np.int64]
@@ -44,7 +45,7 @@ def checkpoint_order(model: ClusterModel) -> list[TrackedVpa]:
 
 
 def checkpoints_of(
-    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime
+    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime, *, keep_windows: bool = False
 ) -> list[tuple[ContainerCheckpoint, ...]]:
     """Return the checkpoints of each VPA, containers that are switched off included.
 
@@ -55,26 +56,30 @@ def checkpoints_of(
         model: Reference times of aggregates may move on.
         vpas: The VPAs.
         now: Time of writing.
+        keep_windows: Whether the windows that still run are written beside the histograms (beyond B-2).
     """
     result: list[tuple[ContainerCheckpoint, ...]] = []
     for begin in range(0, len(vpas), _CHUNK):
-        result += _checkpoints_of_chunk(model, vpas[begin : begin + _CHUNK], now)
+        result += _checkpoints_of_chunk(model, vpas[begin : begin + _CHUNK], now, keep_windows=keep_windows)
     return result
 
 
 def _checkpoints_of_chunk(
-    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime
+    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime, *, keep_windows: bool = False
 ) -> list[tuple[ContainerCheckpoint, ...]]:
     groups, aggregates = Groups.of(vpas), model.aggregates
     everyone = np.arange(len(groups))
     cpu = merge_members(aggregates.cpu, groups.members, groups.starts, groups.sizes)
     memory = merge_members(aggregates.memory, groups.members, groups.starts, groups.sizes)
-    memory.apply(_running_peaks(model, groups, instant(now)))
+    running = running_windows(model, groups, instant(now))
+    memory.apply(_peaks_of(model, running))
+    windows = kept_windows(model, running, len(groups)) if keep_windows else [()] * len(groups)
     columns = zip(
         groups.names,
         encode_histograms(cpu, everyone),
         encode_histograms(memory, everyone),
         *(column.tolist() for column in merged_samples(aggregates, groups)),
+        windows,
         strict=True,
     )
     owners = np.repeat(np.arange(len(vpas)), np.diff(groups.bounds)).tolist()
@@ -89,32 +94,23 @@ def _checkpoints_of_chunk(
             moment(last),
             count,
             now,
+            windows=kept,
         )
-        for owner, (name, cpu_histogram, memory_histogram, first, last, count) in zip(owners, columns, strict=True)
+        for owner, (name, cpu_histogram, memory_histogram, first, last, count, kept) in zip(
+            owners, columns, strict=True
+        )
     ]
     return [tuple(stored[begin:end]) for begin, end in pairwise(groups.bounds.tolist())]
 
 
-def _running_peaks(model: ClusterModel, groups: Groups, now: int) -> WeightChanges:
+def _peaks_of(model: ClusterModel, running: Running) -> WeightChanges:
     """Return what takes the peaks of running windows out of merged groups."""
-    containers = model.containers
-    running = np.flatnonzero(containers.window_end > now)
-    aggregates = model.keyed_aggregates(running)
-    order = np.argsort(groups.members, kind="stable")
-    members = groups.members[order]
-    begin = np.searchsorted(members, aggregates, side="left")
-    end = np.searchsorted(members, aggregates, side="right")
-    # An aggregate that two VPAs use is a member of two groups; most are members of none of these.
-    copies = np.repeat(running, end - begin)
-    place = np.arange(len(copies)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
-    group_of_member = np.repeat(np.arange(len(groups)), groups.sizes)[order]
-    rows = group_of_member[np.repeat(begin, end - begin) + place]
     return WeightChanges(
-        rows,
-        MEMORY_BUCKETS.bucket_of_amounts(containers.peak[copies]),
+        running.groups,
+        MEMORY_BUCKETS.bucket_of_amounts(model.containers.peak[running.containers]),
         MEMORY_PEAK_WEIGHT,
-        containers.window_end[copies],
-        np.ones(len(rows), dtype=np.bool_),
+        model.containers.window_end[running.containers],
+        np.ones(len(running.groups), dtype=np.bool_),
     )
 
 
@@ -132,7 +128,7 @@ class LoadFailure:
 
 
 def load_checkpoints(
-    model: ClusterModel, stored: Iterable[ContainerCheckpoint], now: datetime
+    model: ClusterModel, stored: Iterable[ContainerCheckpoint], now: datetime, *, keep_windows: bool = False
 ) -> tuple[LoadFailure, ...]:
     """Load checkpoints as initial history of their VPAs.
 
@@ -140,12 +136,14 @@ def load_checkpoints(
         model: Its VPAs take the history.
         stored: The checkpoints; of two of one container the later counts.
         now: Creation time of the loaded aggregates.
+        keep_windows: Whether windows that were written beside the histograms go on; the pods must be known by now.
 
     Returns:
         What could not be loaded; the others are loaded all the same.
     """
     failures: list[LoadFailure] = []
     loaded: dict[int, tuple[HistogramCheckpoint, HistogramCheckpoint]] = {}
+    sources: dict[int, ContainerCheckpoint] = {}
     for checkpoint in stored:
         try:
             tracked, cpu, memory = _checked(model, checkpoint)
@@ -154,7 +152,7 @@ def load_checkpoints(
             continue
         loaded.pop(tracked.initial.get(checkpoint.container_name, -1), None)
         row = model.set_initial(tracked, checkpoint.container_name, now)
-        loaded[row] = (cpu, memory)
+        loaded[row], sources[row] = (cpu, memory), checkpoint
         first = checkpoint.first_sample
         model.aggregates.first_sample[row] = LATEST if first is None else instant(first)
         model.aggregates.last_sample[row] = instant(checkpoint.last_sample)
@@ -162,6 +160,8 @@ def load_checkpoints(
     rows = np.array(list(loaded), dtype=np.int64)
     decode_histograms(model.aggregates.cpu, rows, [cpu for cpu, _ in loaded.values()])
     decode_histograms(model.aggregates.memory, rows, [memory for _, memory in loaded.values()])
+    if keep_windows:
+        take_up_windows(model, [(row, sources[row]) for row in loaded])
     return tuple(failures)
 
 

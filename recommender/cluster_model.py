@@ -24,8 +24,8 @@ from recommender.grouping import Groups
 from recommender.instants import NEVER, instant
 from recommender.label_sets import LabelSet, Matching, TrackedVpa
 from recommender.memory_peaks import accepted_memory, take_memory
-from recommender.oom import OomOutcome, OomRecord, take_ooms
-from recommender.samples import SampleColumns, UsageColumns, accepted_cpu, take_cpu, turns
+from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
+from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accepted_cpu, count_fetches, take_cpu, turns
 from recommender.settings import ModelSettings
 
 Integers = NDArray[np.int64]
@@ -43,6 +43,7 @@ class PodState:
     """What the model knows of a pod.
 
     Attributes:
+        name: Its name.
         label_set: Its labels, with what shares them.
         phase: As last observed.
         names: Containers ever seen in it.
@@ -50,6 +51,7 @@ class PodState:
         init_names: Names of its init containers.
     """
 
+    name: str
     label_set: LabelSet
     phase: PodPhase
     names: tuple[str, ...] = ()
@@ -59,32 +61,6 @@ class PodState:
     def row_of(self, container: str) -> int | None:
         """Return the row of a container, None where there is none of this name."""
         return self.rows[self.names.index(container)] if container in self.names else None
-
-
-@dataclass(frozen=True, slots=True)
-class UsageOutcome:
-    """Which samples of a fetch were taken in.
-
-    Args:
-        cpu: bool[n].
-        memory: bool[n].
-    """
-
-    cpu: Flags
-    memory: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class OomsOutcome:
-    """What became of OOM kills.
-
-    Args:
-        outcomes: One for each, in order.
-        needs: The needs of those that were recorded, in bytes.
-    """
-
-    outcomes: tuple[OomOutcome, ...]
-    needs: SampleColumns
 
 
 class ClusterModel:
@@ -135,7 +111,7 @@ class ClusterModel:
             return False
         state = self.pods.get((pod.namespace, pod.name))
         if state is None:
-            state = PodState(self._enter(pod.namespace, key), pod.phase)
+            state = PodState(pod.name, self._enter(pod.namespace, key), pod.phase)
             self.pods[pod.namespace, pod.name] = state
         elif state.label_set.key.text != key.text:
             self._relabel(state, self._enter(pod.namespace, key), instant(now))
@@ -296,6 +272,15 @@ class ClusterModel:
         state = self.pods.get((namespace, pod))
         return None if state is None else state.row_of(container)
 
+    def pod_names(self, containers: Integers) -> list[str]:
+        """Return the names of the pods of known containers.
+
+        Args:
+            containers: int64[n], their rows.
+        """
+        pods = (self._pod_of[row] for row in containers.tolist())
+        return [pod.name for pod in pods if pod is not None]
+
     def keyed_aggregates(self, containers: Integers) -> Integers:
         """Return the aggregates that new containers of the same pods and names would get.
 
@@ -320,11 +305,12 @@ class ClusterModel:
         return state is not None and container in state.init_names
 
     def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
-        """Take in one fetch: of each container a CPU and a memory sample."""
+        """Take in one fetch: of each container a CPU and a memory sample, except where one is missing."""
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
-        return UsageOutcome(
-            self._take_cpu(usage.cpu_samples(), split, now), self._take_memory(usage.memory_samples(), split, now)
-        )
+        cpu = self._take_cpu(usage.cpu_samples(), split, now)
+        memory = self._take_memory(usage.memory_samples(), split, now)
+        count_fetches(self.containers, self.aggregates, usage, memory)
+        return UsageOutcome(cpu, memory)
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         """Take in CPU samples, in this order.

@@ -72,6 +72,10 @@ class ContainerTable:
         self.window_end[row] = NEVER
         self.rows.release(row)
 
+    def is_untouched(self, row: int) -> bool:
+        """Say whether a container has had no memory sample yet."""
+        return bool(self.last_memory[row] == NEVER)
+
     def _grow(self, needed: int) -> None:
         capacity = doubled(len(self.aggregate), needed)
         self.aggregate = grown(self.aggregate, capacity, NO_CONTAINER)

@@ -51,6 +51,19 @@ class OomRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class OomsOutcome:
+    """What became of OOM kills.
+
+    Args:
+        outcomes: One for each, in order.
+        needs: The needs of those that were recorded, in bytes.
+    """
+
+    outcomes: tuple[OomOutcome, ...]
+    needs: SampleColumns
+
+
+@dataclass(frozen=True, slots=True)
 class TakenOoms:
     """What became of OOM kills.
 

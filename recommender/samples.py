@@ -6,6 +6,7 @@ Spec: recommender 2.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from recommender.rows import ranks
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+MISSING: Final = -(2**63)
+"""Amount of a resource of which a fetch says nothing; like every negative amount it is no sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ class UsageColumns:
     Args:
         containers: int64[n], container row.
         instants: int64[n], nanoseconds since the epoch.
-        cpu: int64[n], millicores.
-        memory: int64[n], bytes.
+        cpu: int64[n], millicores, or ``MISSING``.
+        memory: int64[n], bytes, or ``MISSING``.
         are_distinct: Whether it is known that no container occurs twice; else that is looked up.
     """
 
@@ -67,6 +71,19 @@ class UsageColumns:
     def memory_samples(self) -> SampleColumns:
         """Return the memory samples."""
         return SampleColumns(self.containers, self.instants, self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageOutcome:
+    """Which samples of a fetch were taken in.
+
+    Args:
+        cpu: bool[n].
+        memory: bool[n].
+    """
+
+    cpu: Flags
+    memory: Flags
 
 
 def turns(containers: ContainerTable, rows: Integers) -> list[Integers] | None:
@@ -129,3 +146,29 @@ def take_cpu(containers: ContainerTable, aggregates: AggregateTable, samples: Sa
     """
     aggregates.add_cpu(containers.aggregate.take(samples.containers), samples.amounts, samples.instants)
     np.maximum.at(containers.last_cpu, samples.containers, samples.instants)
+
+
+def count_fetches(
+    containers: ContainerTable, aggregates: AggregateTable, usage: UsageColumns, memory_taken: Flags
+) -> None:
+    """Count what told of memory but not of CPU among the CPU samples, without a use.
+
+    How long and how dense a history is goes by its CPU samples alone. A history of memory only would otherwise never
+    be trusted, and be thrown away as empty.
+
+    Args:
+        containers: Their last CPU instants move on.
+        aggregates: Count the fetches.
+        usage: A fetch whose CPU samples were taken in.
+        memory_taken: bool[n], which of its memory samples were.
+
+    Spec: recommender 3.4, 4.2, 13 (14).
+    """
+    alone = memory_taken & (usage.cpu == MISSING)
+    if not alone.any():
+        return
+    alone &= usage.instants > containers.last_cpu.take(usage.containers)
+    rows, first = np.unique(usage.containers[alone], return_index=True)
+    instants = usage.instants[alone][first]
+    containers.last_cpu[rows] = instants
+    aggregates.count_samples(containers.aggregate[rows], instants)

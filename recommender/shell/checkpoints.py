@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,15 +16,18 @@ from autoscaling.kube.paths import Resource
 from autoscaling.kube.refusals import is_missing
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.checkpointing import checkpoint_order, checkpoints_of
-from recommender.cluster_model import ClusterModel
+from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.shell.caches import Caches
 from recommender.shell.statuses import at_most
-from recommender.wire.checkpoints import checkpoint_json, checkpoint_status_json
+from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch
 
 _CHUNK = 256
 """VPAs whose checkpoints are computed at a time: the deadline is looked at between two chunks."""
+
+KnownCheckpoints = Mapping[NamespacedName, ContainerCheckpoint]
+"""Stored checkpoints as last seen, by namespace and name of the object."""
 
 log = structlog.get_logger()
 
@@ -40,6 +43,7 @@ class CheckpointSettings:
         gc_interval: Time between two searches for orphans.
         namespace: The only one that is served; empty for all.
         ignored: Namespaces that are not served.
+        keep_windows: Whether running memory windows are written along.
     """
 
     resource: Resource
@@ -48,6 +52,7 @@ class CheckpointSettings:
     gc_interval: timedelta
     namespace: str
     ignored: frozenset[str]
+    keep_windows: bool = False
 
     def serves(self, namespace: str) -> bool:
         """Say whether objects of a namespace are ours to keep."""
@@ -68,35 +73,41 @@ class CheckpointKeeper:
         self._settings = settings
         self._collected = started
 
-    async def write(self, model: ClusterModel, now: datetime) -> None:
+    async def write(self, model: ClusterModel, caches: Caches, now: datetime) -> None:
         """Write the checkpoints that are due, the longest unwritten first, until the time is used up.
 
         Spec: recommender 6.3.
         """
+        known = caches.checkpoints.items()
         pacing = self._client.pacing
         deadline = pacing.monotonic() + self._settings.budget.total_seconds()
         due = checkpoint_order(model)
         begin, end = 0, self._settings.workers
         while begin < len(due) and (begin == 0 or pacing.monotonic() < deadline):
-            await self._write_chunk(model, due[begin:end], now)
+            await self._write_chunk(model, due[begin:end], known, now)
             begin, end = end, end + _CHUNK
 
-    async def _write_chunk(self, model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime) -> None:
-        stored = checkpoints_of(model, vpas, now)
+    async def _write_chunk(
+        self, model: ClusterModel, vpas: Sequence[TrackedVpa], known: KnownCheckpoints, now: datetime
+    ) -> None:
+        stored = checkpoints_of(model, vpas, now, keep_windows=self._settings.keep_windows)
 
         async def write_vpa(entry: tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]) -> bool:
             tracked, checkpoints = entry
-            written = [await self._write_one(checkpoint) for checkpoint in checkpoints]
+            written = [
+                await self._write_one(checkpoint, known.get((checkpoint.namespace, checkpoint.name)))
+                for checkpoint in checkpoints
+            ]
             if any(written):
                 tracked.checkpoint_written = instant(now)
             return all(written)
 
         await at_most(self._settings.workers, write_vpa, zip(vpas, stored, strict=True))
 
-    async def _write_one(self, checkpoint: ContainerCheckpoint) -> bool:
+    async def _write_one(self, checkpoint: ContainerCheckpoint, known: ContainerCheckpoint | None) -> bool:
         """Write one checkpoint, creating it where it is missing."""
         resource = self._settings.resource
-        patch = [{"op": "replace", "path": "/status", "value": checkpoint_status_json(checkpoint)}]
+        patch = checkpoint_patch(checkpoint, resource.api_version, None if known is None else known.stored_as)
         path = resource.path(checkpoint.namespace, checkpoint.name)
         try:
             try:

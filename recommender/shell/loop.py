@@ -117,7 +117,11 @@ class Loop:
         await self._load_vpas()
         now = self.parts.driver.now()
         stored = [c for c in self.parts.caches.checkpoints.snapshot() if c.namespace not in self.settings.ignored]
-        failures = load_checkpoints(self.model, stored, now)
+        keep_windows = self.settings.behaviour.running_window_saved
+        if keep_windows:
+            # A window goes on only in a container that is known.
+            self._load_pods(now)
+        failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
@@ -158,7 +162,7 @@ class Loop:
             await self.update_vpas()
         with step.labels("MaintainCheckpoints").time():
             written_at = self.parts.driver.now()
-            await self.parts.checkpoints.write(self.model, written_at)
+            await self.parts.checkpoints.write(self.model, self.parts.caches, written_at)
             await self.parts.checkpoints.collect_orphans(self.parts.caches, written_at)
         with step.labels("GarbageCollect").time():
             await self._collect_garbage()

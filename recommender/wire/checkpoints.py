@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 from pydantic import Field, ValidationError
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
+from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.wire.objects import Json, Wire, timestamp
-from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint
+from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint, RunningWindow, StoredState
 
+STATE_ANNOTATION = "evenkeel.dev/state"
+"""Holds the running windows of a checkpoint of upstream's group."""
+
+_ESCAPED_ANNOTATION = STATE_ANNOTATION.replace("/", "~1")
 _KIND = "VerticalPodAutoscalerCheckpoint"
 
 
 class _Metadata(Wire):
     name: str = ""
     namespace: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
 
 
 class _Histogram(Wire):
@@ -29,6 +37,24 @@ class _Histogram(Wire):
         return HistogramCheckpoint(
             self.reference_timestamp, {bucket: weights[bucket] for bucket in sorted(weights)}, self.total_weight
         )
+
+
+class _Window(Wire):
+    pod: str
+    peak_bytes: int
+    usage_peak_bytes: int = 0
+    window_end: datetime
+    last_sample: datetime
+
+    def snapshot(self) -> RunningWindow:
+        return RunningWindow(self.pod, self.peak_bytes, self.usage_peak_bytes, self.window_end, self.last_sample)
+
+
+class _State(Wire):
+    """The value of the annotation, for which the definition of upstream's group has no field."""
+
+    last_update_time: datetime
+    running_windows: list[_Window] = Field(default_factory=list)
 
 
 class _Spec(Wire):
@@ -44,6 +70,7 @@ class _Status(Wire):
     total_samples_count: int = 0
     last_update_time: datetime | None = None
     version: str = ""
+    running_windows: list[_Window] | None = None
 
 
 class _Checkpoint(Wire):
@@ -82,7 +109,27 @@ def decode_checkpoint(raw: bytes) -> ContainerCheckpoint:
         sample_count=status.total_samples_count,
         updated=status.last_update_time,
         version=status.version,
+        windows=_windows(checkpoint),
+        stored_as=StoredState(checkpoint.metadata.resource_version, checkpoint.metadata.annotations is not None),
     )
+
+
+def _windows(checkpoint: _Checkpoint) -> tuple[RunningWindow, ...]:
+    """Return the windows kept in the status or, if nobody has written the status since, in the annotation."""
+    status = checkpoint.status
+    if status.running_windows is not None:
+        return tuple(window.snapshot() for window in status.running_windows)
+    text = (checkpoint.metadata.annotations or {}).get(STATE_ANNOTATION)
+    if text is None:
+        return ()
+    try:
+        state = _State.model_validate_json(text)
+    except ValidationError:
+        # Whoever wrote that, the histograms are worth more than the window of a day.
+        return ()
+    if state.last_update_time != status.last_update_time:
+        return ()
+    return tuple(window.snapshot() for window in state.running_windows)
 
 
 def _name(raw: bytes) -> ObjectRef:
@@ -95,7 +142,7 @@ def _name(raw: bytes) -> ObjectRef:
 
 
 def checkpoint_status_json(checkpoint: ContainerCheckpoint) -> dict[str, Json]:
-    """Return the whole ``status``; empty members other than times are left out."""
+    """Return the whole ``status`` without running windows; empty members other than times are left out."""
     body: dict[str, Json] = {"lastUpdateTime": _time(checkpoint.updated)}
     if checkpoint.version:
         body["version"] = checkpoint.version
@@ -108,15 +155,74 @@ def checkpoint_status_json(checkpoint: ContainerCheckpoint) -> dict[str, Json]:
     return body
 
 
+def checkpoint_patch(checkpoint: ContainerCheckpoint, api_version: str, stored: StoredState | None) -> list[Json]:
+    """Return the JSON Patch that brings a stored checkpoint up to date.
+
+    Running windows are a field of the own group's status, and an annotation in upstream's group, whose definition
+    drops fields that it does not know (spec: beyond:B-2).
+
+    Args:
+        checkpoint: What to write.
+        api_version: Group and version of the object.
+        stored: Its state as last seen; None where it was not seen.
+    """
+    operations: list[Json] = [{"op": "replace", "path": "/status", "value": _status(checkpoint, api_version)}]
+    if not checkpoint.windows or _has_field(api_version) or stored is None:
+        return operations
+    state = _state_text(checkpoint)
+    if stored.is_annotated:
+        return [*operations, {"op": "add", "path": f"/metadata/annotations/{_ESCAPED_ANNOTATION}", "value": state}]
+    # The map is made only where there is still none, so that it takes no place of one made since.
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": stored.resource_version},
+        {"op": "add", "path": "/metadata/annotations", "value": {STATE_ANNOTATION: state}},
+        *operations,
+    ]
+
+
 def checkpoint_json(checkpoint: ContainerCheckpoint, api_version: str) -> dict[str, Json]:
     """Return a whole new checkpoint object."""
+    metadata: dict[str, Json] = {"name": checkpoint.name, "namespace": checkpoint.namespace}
+    if checkpoint.windows and not _has_field(api_version):
+        metadata["annotations"] = {STATE_ANNOTATION: _state_text(checkpoint)}
     return {
         "apiVersion": api_version,
         "kind": _KIND,
-        "metadata": {"name": checkpoint.name, "namespace": checkpoint.namespace},
+        "metadata": metadata,
         "spec": {"vpaObjectName": checkpoint.vpa_name, "containerName": checkpoint.container_name},
-        "status": checkpoint_status_json(checkpoint),
+        "status": _status(checkpoint, api_version),
     }
+
+
+def _has_field(api_version: str) -> bool:
+    """Say whether the object's definition has a field for running windows."""
+    return api_version.partition("/")[0] != ApiGroup.UPSTREAM
+
+
+def _status(checkpoint: ContainerCheckpoint, api_version: str) -> dict[str, Json]:
+    body = checkpoint_status_json(checkpoint)
+    if checkpoint.windows and _has_field(api_version):
+        body["runningWindows"] = _windows_json(checkpoint)
+    return body
+
+
+def _state_text(checkpoint: ContainerCheckpoint) -> str:
+    """Return the annotation's value, which counts only as long as the status has the same time."""
+    state = {"lastUpdateTime": _time(checkpoint.updated), "runningWindows": _windows_json(checkpoint)}
+    return json.dumps(state, separators=(",", ":"))
+
+
+def _windows_json(checkpoint: ContainerCheckpoint) -> list[Json]:
+    return [
+        {
+            "pod": window.pod,
+            "peakBytes": window.peak,
+            "usagePeakBytes": window.usage_peak,
+            "windowEnd": _time(window.end),
+            "lastSample": _time(window.last_sample),
+        }
+        for window in checkpoint.windows
+    ]
 
 
 def _histogram_json(histogram: HistogramCheckpoint) -> dict[str, Json]:

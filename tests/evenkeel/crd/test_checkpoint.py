@@ -6,6 +6,7 @@ import pytest
 
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.checkpoint import checkpoint_schema
+from evenkeel.crd.schema import Json
 from tests.evenkeel.crd.offline import refused_fields
 from tests.manifests.custom_objects import CHECKPOINTS, TAKEN, Case, checkpoint
 from tests.manifests.structural import nodes
@@ -13,15 +14,29 @@ from tests.manifests.structural import nodes
 
 @pytest.mark.parametrize("case", CHECKPOINTS, ids=lambda case: case.label)
 def test_checkpoint(case: Case) -> None:
-    fields = refused_fields(checkpoint_schema(), checkpoint(ApiGroup.UPSTREAM, case.body))
+    fields = refused_fields(checkpoint_schema(has_windows=True), checkpoint(ApiGroup.UPSTREAM, case.body))
     assert fields == (set() if case.upstream == TAKEN or case.server_only else {case.upstream}), case.label
 
 
 def test_nothing_is_required() -> None:
-    assert [path for path, node in nodes(checkpoint_schema()) if "required" in node] == []
+    assert [path for path, node in nodes(checkpoint_schema(has_windows=True)) if "required" in node] == []
 
 
 def test_only_bucket_weights_keep_unknown_fields() -> None:
     """Row api:2."""
-    kept = [path for path, node in nodes(checkpoint_schema()) if "x-kubernetes-preserve-unknown-fields" in node]
+    kept = [
+        path
+        for path, node in nodes(checkpoint_schema(has_windows=True))
+        if "x-kubernetes-preserve-unknown-fields" in node
+    ]
     assert kept == [".status.cpuHistogram.bucketWeights", ".status.memoryHistogram.bucketWeights"]
+
+
+@pytest.mark.parametrize(("row", "has_windows", "refused"), [("beyond:B-2", True, False), ("beyond:B-2", False, True)])
+def test_only_the_own_group_has_a_field_for_running_windows(row: str, has_windows: bool, refused: bool) -> None:
+    window: Json = {"pod": "web-0", "peakBytes": 1, "usagePeakBytes": 1, "windowEnd": "2026-01-02T00:00:00Z"}
+    schema = checkpoint_schema(has_windows=has_windows)
+    paths = {path for path, _ in nodes(schema)}
+    assert (".status.runningWindows[].windowEnd" in paths) is not refused, row
+    body = checkpoint(ApiGroup.EVENKEEL, {"status": {"runningWindows": [window]}})
+    assert not refused_fields(checkpoint_schema(has_windows=True), body)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from autoscaling.errors import InvalidObjectError
-from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint
-from recommender.wire.checkpoints import checkpoint_json, checkpoint_status_json, decode_checkpoint
+from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint, RunningWindow, StoredState
+from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch, checkpoint_status_json, decode_checkpoint
 from tests.builders import T0
 
 CHECKPOINT = ContainerCheckpoint(
@@ -89,3 +90,34 @@ def test_a_bad_checkpoint_is_named_with_the_field(status: dict[str, object], mes
 def test_unreadable_json_is_an_error_too() -> None:
     with pytest.raises(InvalidObjectError, match="unreadable"):
         decode_checkpoint(b"[")
+
+
+WINDOWED = replace(CHECKPOINT, windows=(RunningWindow("web-0", 5, 3, T0 + timedelta(days=1), T0),))
+
+
+@pytest.mark.parametrize(
+    ("row", "group"), [("beyond:B-2", "autoscaling.evenkeel.dev/v1"), ("beyond:B-2", "autoscaling.k8s.io/v1")]
+)
+def test_running_windows_read_back_from_either_place(row: str, group: str) -> None:
+    written = json.dumps(checkpoint_json(WINDOWED, group)).encode()
+    assert decode_checkpoint(written) == WINDOWED, row
+
+
+def test_in_upstreams_group_the_status_is_upstreams() -> None:
+    body = checkpoint_json(WINDOWED, "autoscaling.k8s.io/v1")
+    assert body["status"] == checkpoint_json(CHECKPOINT, "autoscaling.k8s.io/v1")["status"], "beyond:B-2"
+
+
+@pytest.mark.parametrize(
+    ("stored", "paths"),
+    [
+        (None, ["/status"]),
+        (StoredState("7", is_annotated=True), ["/status", "/metadata/annotations/evenkeel.dev~1state"]),
+        (StoredState("7", is_annotated=False), ["/metadata/resourceVersion", "/metadata/annotations", "/status"]),
+    ],
+)
+def test_the_patch_keeps_annotations_of_others(stored: StoredState | None, paths: list[str]) -> None:
+    patch = checkpoint_patch(WINDOWED, "autoscaling.k8s.io/v1", stored)
+    assert [operation["path"] for operation in patch if isinstance(operation, dict)] == paths, "beyond:B-2"
+    assert len(checkpoint_patch(WINDOWED, "autoscaling.evenkeel.dev/v1", stored)) == 1
+    assert len(checkpoint_patch(CHECKPOINT, "autoscaling.k8s.io/v1", stored)) == 1

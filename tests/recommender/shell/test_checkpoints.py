@@ -1,0 +1,179 @@
+"""Running windows that go along with stored checkpoints, in both groups (beyond:B-2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+import pytest
+
+from autoscaling.kube.paths import checkpoints
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.crd.definitions import definitions
+from evenkeel.simulator.api.server import ApiServer
+from recommender.checkpointing import checkpoints_of, load_checkpoints
+from recommender.shell.caches import Caches
+from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
+from recommender.wire.checkpoints import STATE_ANNOTATION
+from tests.builders import T0
+from tests.embedded import Json, client_for
+from tests.recommender.scene import HOUR, MINUTE, Scene, of_one_container, pod, vpa
+
+pytestmark = pytest.mark.anyio
+MI = 2**20
+PEAK = {"pod": "p", "peakBytes": 300 * MI, "usagePeakBytes": 300 * MI}
+WINDOW = {**PEAK, "windowEnd": "2026-01-02T00:00:00Z", "lastSample": "2026-01-01T00:00:00Z"}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def server_of(group: ApiGroup) -> ApiServer:
+    server = ApiServer()
+    for definition in definitions(group).values():
+        server.store.create(dict(definition))
+    return server
+
+
+@asynccontextmanager
+async def keeping(
+    server: ApiServer, group: ApiGroup, *, keep_windows: bool = True
+) -> AsyncIterator[tuple[CheckpointKeeper, Caches]]:
+    """A keeper with filled caches."""
+    async with client_for(server) as client:
+        caches = Caches(client, group, "")
+        caches.start()
+        await caches.wait_synced(10)
+        settings = CheckpointSettings(
+            checkpoints(group), 2, timedelta(minutes=1), timedelta(hours=1), "", frozenset(), keep_windows
+        )
+        try:
+            yield CheckpointKeeper(client, settings, T0), caches
+        finally:
+            await caches.stop()
+
+
+async def write(server: ApiServer, group: ApiGroup, scene: Scene, now: datetime, *, keep_windows: bool = True) -> None:
+    """Write a scene's checkpoints as a recommender does that has just started."""
+    async with keeping(server, group, keep_windows=keep_windows) as (keeper, caches):
+        await keeper.write(scene.model, caches, now)
+
+
+async def loaded(server: ApiServer, group: ApiGroup, now: datetime, *pods: str) -> Scene:
+    """Return a scene with these pods and the history that is stored."""
+    scene = Scene().follow(vpa()).observe(*map(pod, pods))
+    async with keeping(server, group) as (_, caches):
+        assert load_checkpoints(scene.model, caches.checkpoints.snapshot(), now, keep_windows=True) == ()
+    return scene
+
+
+def object_of(server: ApiServer, group: ApiGroup) -> Json:
+    return server.store.read(f"{group}/v1", "VerticalPodAutoscalerCheckpoint", "v-main", "default")
+
+
+def noted_in(server: ApiServer, group: ApiGroup) -> dict[str, str]:
+    metadata = object_of(server, group)["metadata"]
+    assert isinstance(metadata, dict)
+    found = metadata.get("annotations", {})
+    assert isinstance(found, dict)
+    return found
+
+
+def used() -> Scene:
+    scene = of_one_container()
+    scene.memory(T0, 300 * MI)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("row", "group"),
+    [("beyond:B-2", ApiGroup.EVENKEEL), ("beyond:B-2", ApiGroup.UPSTREAM), ("case:20", ApiGroup.EVENKEEL)],
+)
+async def test_a_restarted_recommender_goes_on_with_the_running_windows(row: str, group: ApiGroup) -> None:
+    server, scene = server_of(group), used()
+    # Created by the first, brought up to date by the second.
+    for minutes in (1, 2):
+        await write(server, group, scene, T0 + minutes * MINUTE)
+    fresh = await loaded(server, group, T0 + HOUR, "p")
+    assert fresh.figures() == scene.figures(), row
+    for each in (scene, fresh):
+        each.memory(T0 + HOUR, 200 * MI)
+    assert fresh.figures() == scene.figures()
+
+
+async def test_the_own_group_has_a_field_for_windows() -> None:
+    server = server_of(ApiGroup.EVENKEEL)
+    await write(server, ApiGroup.EVENKEEL, used(), T0 + MINUTE)
+    status = object_of(server, ApiGroup.EVENKEEL)["status"]
+    assert isinstance(status, dict)
+    assert status["runningWindows"] == [WINDOW]
+    assert noted_in(server, ApiGroup.EVENKEEL) == {}
+
+
+async def test_in_upstreams_group_windows_are_an_annotation_and_the_status_is_upstreams() -> None:
+    server, scene = server_of(ApiGroup.UPSTREAM), used()
+    await write(server, ApiGroup.UPSTREAM, scene, T0 + MINUTE)
+    state = {"lastUpdateTime": "2026-01-01T00:01:00Z", "runningWindows": [WINDOW]}
+    assert json.loads(noted_in(server, ApiGroup.UPSTREAM)[STATE_ANNOTATION]) == state
+    plain = checkpoints_of(scene.model, [scene.tracked()], T0 + MINUTE)[0][0]
+    assert plain.windows == ()
+    await write(server, ApiGroup.UPSTREAM, scene, T0 + 2 * MINUTE)
+    assert "00:02:00Z" in noted_in(server, ApiGroup.UPSTREAM)[STATE_ANNOTATION]
+
+
+@pytest.mark.parametrize("others", [None, {}, {"team": "a"}])
+async def test_a_checkpoint_of_upstreams_gets_its_annotation_beside_others(others: dict[str, str] | None) -> None:
+    server, scene = server_of(ApiGroup.UPSTREAM), used()
+    await write(server, ApiGroup.UPSTREAM, scene, T0 + MINUTE, keep_windows=False)
+    assert noted_in(server, ApiGroup.UPSTREAM) == {}
+    if others is not None:
+        stored = object_of(server, ApiGroup.UPSTREAM)
+        server.store.merge({**stored, "metadata": {"name": "v-main", "namespace": "default", "annotations": others}})
+    await write(server, ApiGroup.UPSTREAM, scene, T0 + 2 * MINUTE)
+    found = noted_in(server, ApiGroup.UPSTREAM)
+    assert {name: value for name, value in found.items() if name != STATE_ANNOTATION} == (others or {})
+    assert json.loads(found[STATE_ANNOTATION])["runningWindows"] == [WINDOW]
+
+
+async def test_an_annotation_made_meanwhile_is_not_lost() -> None:
+    """The checkpoint is written in the next round instead."""
+    server, scene = server_of(ApiGroup.UPSTREAM), used()
+    await write(server, ApiGroup.UPSTREAM, scene, T0 + MINUTE, keep_windows=False)
+    async with keeping(server, ApiGroup.UPSTREAM) as (keeper, caches):
+        known = dict(caches.checkpoints.items())
+        metadata = {"name": "v-main", "namespace": "default", "annotations": {"team": "a"}}
+        server.store.merge({**object_of(server, ApiGroup.UPSTREAM), "metadata": metadata})
+        assert known["default", "v-main"].stored_as is not None
+        await keeper.write(scene.model, caches, T0 + 2 * MINUTE)
+    assert noted_in(server, ApiGroup.UPSTREAM)["team"] == "a"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"lastUpdateTime": "2026-01-01T00:00:59Z", "runningWindows": [WINDOW]},
+        {"runningWindows": [WINDOW]},
+        {"lastUpdateTime": "2026-01-01T00:01:00Z", "runningWindows": [{"pod": "p"}]},
+        "no object",
+    ],
+    ids=["of another time", "of no time", "incomplete", "nonsense"],
+)
+async def test_a_state_that_is_not_of_the_status_is_ignored(state: object) -> None:
+    server, group = server_of(ApiGroup.UPSTREAM), ApiGroup.UPSTREAM
+    await write(server, group, used(), T0 + MINUTE, keep_windows=False)
+    noted = {STATE_ANNOTATION: json.dumps(state)}
+    metadata = {"name": "v-main", "namespace": "default", "annotations": noted}
+    server.store.merge({**object_of(server, group), "metadata": metadata})
+    fresh = await loaded(server, group, T0 + HOUR, "p")
+    assert fresh.model.containers.is_untouched(fresh.row())
+
+
+async def test_without_windows_nothing_is_added() -> None:
+    server, scene = server_of(ApiGroup.UPSTREAM), of_one_container()
+    for minutes in (1, 2):
+        await write(server, ApiGroup.UPSTREAM, scene, T0 + minutes * MINUTE)
+    assert noted_in(server, ApiGroup.UPSTREAM) == {}
