@@ -1,0 +1,202 @@
+"""Usage of the past from Prometheus, into the model, once at the start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+import structlog
+
+from autoscaling.behaviour import Behaviour
+from autoscaling.kube.pacing import Pacing
+from autoscaling.kube.retry import ONE_TRY, Patience
+from recommender.cluster_model import ClusterModel
+from recommender.history.errors import HistoryError, Trouble
+from recommender.history.intake import HistoryIntake
+from recommender.history.labels import LastLabels, PodKey, real_names, with_real_names
+from recommender.history.pieces import Budget, Piece, cut
+from recommender.history.queries import HistoryRequest, label_query
+from recommender.shell.history_metrics import HistoryMetrics
+from recommender.shell.history_source import Fetched, HistorySource, Surroundings
+from recommender.shell.prometheus_client import PrometheusClient
+
+T = TypeVar("T")
+
+_BUDGET: Final = Budget()
+_PROGRESS_SECONDS: Final = 10.0
+_PATIENCE: Final = Patience(attempts=6, first_seconds=1.0, ceiling_seconds=30.0, jitter=0.0, total_seconds=600.0)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """How history is loaded.
+
+    Args:
+        request: What is asked for.
+        behaviour: Where to do otherwise than upstream.
+        budget: How large the pieces are.
+        patience: How often a query is tried.
+    """
+
+    request: HistoryRequest
+    behaviour: Behaviour
+    budget: Budget = _BUDGET
+    patience: Patience = _PATIENCE
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLoader:
+    """Loads history into a model.
+
+    Args:
+        settings: How.
+        client: Asks Prometheus.
+        thread: The one thread that the client is used in.
+        pacing: The clock for pauses and for the progress line.
+        metrics: Show how far it is and what was wrong with series.
+    """
+
+    settings: HistorySettings
+    client: PrometheusClient
+    thread: Executor
+    pacing: Pacing
+    metrics: HistoryMetrics
+
+    async def load(self, model: ClusterModel, surroundings: Surroundings) -> bool:
+        """Load everything; a failure is logged, and the model keeps what it has got by then.
+
+        Returns:
+            Whether all of the history was loaded.
+        """
+        started = self.pacing.monotonic()
+        settings = self.settings
+        source = HistorySource(settings.request, settings.behaviour, self.client, surroundings)
+        load = self._load_pieces if settings.behaviour.history_in_pieces else self._load_whole
+        try:
+            samples = await load(source, model)
+        except HistoryError as error:
+            facts = {"error": error.problem, "remedy": error.remedy, "pods": len(model.pods)}
+            log.error("history not loaded", **facts)  # noqa: TRY400 - the message says it all
+            return False
+        finally:
+            self.metrics.show_flaws(source.flaws.counts)
+        self.metrics.progress.set(1.0)
+        bad = {flaw.value: count for flaw, count in source.flaws.counts.items()}
+        seconds = round(self.pacing.monotonic() - started, 1)
+        log.info("history loaded", pods=len(model.pods), samples=samples, seconds=seconds, bad_series=bad)
+        if not samples:
+            log.warning(
+                "history is empty",
+                query=settings.request.memory_query(),
+                remedy="check the flags that name the job and the labels; kubelets since 1.16 call the labels pod and "
+                "container: --container-pod-name-label=pod --container-name-label=container",
+            )
+        return True
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self.thread.shutdown(wait=False)
+
+    async def _load_whole(self, source: HistorySource, model: ClusterModel) -> int:
+        """Ask for everything at once, as upstream does, and take nothing in before everything is there."""
+        fetched = await self._ask(lambda: source.piece(Piece((), source.span())))
+        labels = await self._labels(source)
+        intake = HistoryIntake(model, labels, source.surroundings.now, heeds_memory_saver=False)
+        intake.take(fetched.keys, fetched.points)
+        intake.add_pods()
+        self.metrics.samples.set(intake.samples)
+        return intake.samples
+
+    async def _load_pieces(self, source: HistorySource, model: ClusterModel) -> int:
+        """Ask piece by piece; the next one is under way while the last one is taken in."""
+        await self._ask(source.find_cluster)
+        sizes = await self._ask(source.sizes)
+        labels = await self._labels(source)
+        pieces = list(cut(source.span(), sizes, self.settings.budget))
+        log.info("history begins", namespaces=len(sizes), series=sum(sizes.values()), pieces=len(pieces))
+        intake = HistoryIntake(model, labels, source.surroundings.now, heeds_memory_saver=True)
+        told = self.pacing.monotonic()
+        async for done, fetched in _ahead(self._fetched(source, pieces)):
+            intake.take(fetched.keys, fetched.points)
+            share = done / len(pieces)
+            self.metrics.progress.set(share)
+            self.metrics.samples.set(intake.samples)
+            if self.pacing.monotonic() - told >= _PROGRESS_SECONDS:
+                told = self.pacing.monotonic()
+                log.info("history", percent=int(share * 100), samples=intake.samples, pods=len(model.pods))
+        return intake.samples
+
+    async def _fetched(self, source: HistorySource, pieces: list[Piece]) -> AsyncGenerator[tuple[int, Fetched], None]:
+        """Yield how many pieces are done, with each piece or, where it is too large, its parts."""
+        for number, piece in enumerate(pieces):
+            async for fetched in self._in_parts(source.piece, piece):
+                yield number, fetched
+
+    async def _in_parts(self, fetch: Callable[[Piece], T], whole: Piece) -> AsyncGenerator[T, None]:
+        """Fetch a piece, or the halves of it where it is too much, the oldest first."""
+        waiting = [whole]
+        while waiting:
+            piece = waiting.pop(0)
+            try:
+                yield await self._ask(partial(fetch, piece))
+            except HistoryError as error:
+                halves = piece.halves() if error.trouble is Trouble.TOO_MUCH else ()
+                if not halves:
+                    raise
+                log.debug("history halved", error=error.problem)
+                waiting[:0] = halves
+
+    async def _labels(self, source: HistorySource) -> Mapping[PodKey, Mapping[str, str]]:
+        """Return the labels of all pods, living and gone."""
+        last = LastLabels(source.request)
+        if not self.settings.behaviour.history_labels_found:
+            await self._ask(lambda: source.labels_as_asked(last))
+            return last.labels
+        query = label_query(source.request.labels_query, source.request.length_text)
+        if query.length:
+            async for _ in self._in_parts(
+                lambda piece: source.labels_of(query, piece, last), source.label_piece(query)
+            ):
+                pass
+        else:
+            await self._ask(lambda: source.labels_as_asked(last))
+        names = real_names(source.surroundings.label_names())
+        labels = {key: with_real_names(found, names) for key, found in last.labels.items()}
+        # What lives tells its labels itself.
+        return labels | {(pod.namespace, pod.name): dict(pod.labels) for pod in source.surroundings.pods}
+
+    async def _ask(self, call: Callable[[], T]) -> T:
+        """Run a call in the thread, again after a pause where that may help."""
+        patience = self.settings.patience if self.settings.behaviour.history_in_pieces else ONE_TRY
+        loop, failures, started = asyncio.get_running_loop(), 0, self.pacing.monotonic()
+        while True:
+            try:
+                return await loop.run_in_executor(self.thread, call)
+            except HistoryError as error:
+                failures += 1
+                pause = patience.pause(failures, 0.0)
+                late = self.pacing.monotonic() + pause - started > patience.total_seconds
+                if error.trouble is not Trouble.TRANSIENT or failures >= patience.attempts or late:
+                    raise
+                log.warning("history asked again", error=error.problem, seconds=pause, failures=failures)
+                await self.pacing.sleep(pause)
+
+
+async def _ahead(items: AsyncGenerator[T, None]) -> AsyncIterator[T]:
+    """Go through items, the next one always under way."""
+    pending = asyncio.ensure_future(anext(items, None))
+    try:
+        while (item := await pending) is not None:
+            pending = asyncio.ensure_future(anext(items, None))
+            # The next one begins before the consumer gets to work, which gives nothing else a turn.
+            await asyncio.sleep(0)
+            yield item
+    finally:
+        pending.cancel()
+        await asyncio.gather(pending, return_exceptions=True)
