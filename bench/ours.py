@@ -28,6 +28,7 @@ from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.loop import Loop, Parts
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
+from recommender.shell.usage import ResourceMetricsSource
 
 T = TypeVar("T")
 _SYNC_SECONDS = 600.0
@@ -84,12 +85,13 @@ class OurRecommender:
         # A second keeper without a deadline: the recommender's own stops when its time is used up.
         unhurried = replace(checkpoint_settings(config), budget=timedelta.max)
         self._everything = CheckpointKeeper(client, unhurried, driver.now())
+        metrics = RecommenderMetrics.register(self.registry)
         parts = Parts(
-            client=client,
             caches=self._caches,
+            usage=ResourceMetricsSource(client, config.vpa_object_namespace, metrics),
             statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), driver.now()),
-            metrics=RecommenderMetrics.register(self.registry),
+            metrics=metrics,
             vitals=Vitals(config.recommender_interval, time.monotonic),
             driver=driver,
         )

@@ -27,12 +27,15 @@ from autoscaling.runtime.startup import (
 )
 from recommender.cluster_model import ClusterModel
 from recommender.config import RecommenderConfig
+from recommender.external_usage import ExternalMetrics
 from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
+from recommender.shell.external_usage import ExternalMetricsSource
 from recommender.shell.loop import Loop, LoopSettings, Parts
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
+from recommender.shell.usage import ResourceMetricsSource, UsageSource
 
 log = structlog.get_logger()
 
@@ -63,8 +66,8 @@ async def work(
         await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
         parts = Parts(
-            client=client,
             caches=caches,
+            usage=usage_source(config, client, metrics),
             statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), process.driver.now()),
             metrics=metrics,
@@ -78,6 +81,17 @@ async def work(
         await watch_tasks(tasks)
     finally:
         await caches.stop()
+
+
+def usage_source(config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics) -> UsageSource:
+    """Return where the flags say that usage comes from."""
+    namespace = config.vpa_object_namespace
+    if not config.use_external_metrics:
+        return ResourceMetricsSource(client, namespace, metrics)
+    external = ExternalMetrics(
+        config.external_metrics_cpu_metric, config.external_metrics_memory_metric, config.container_name_label
+    )
+    return ExternalMetricsSource(client, external, namespace, config.switches(), metrics)
 
 
 def model_settings(config: RecommenderConfig) -> ModelSettings:

@@ -191,6 +191,15 @@ class AggregateTable:
     def _add_cpu(self, rows: Integers, millicores: Integers, instants: Integers) -> None:
         buckets = CPU_BUCKETS.bucket_of_amounts(millicores)
         self.cpu.apply(WeightChanges(rows, buckets, CPU_SAMPLE_WEIGHT, instants))
+        self.count_samples(rows, instants)
+
+    def count_samples(self, rows: Integers, instants: Integers) -> None:
+        """Let histories grow in length and number of samples.
+
+        Args:
+            rows: int64[n], aggregate of each sample.
+            instants: int64[n], nanoseconds since the epoch.
+        """
         earlier = instants < self.first_sample.take(rows)
         if earlier.any():
             np.minimum.at(self.first_sample, rows[earlier], instants[earlier])

@@ -32,8 +32,8 @@ _LATER = Standing.NOT_AVAILABLE
 class MetricsSourceConfig(LeaderElectedConfig):
     """Flags about where usage comes from besides the metrics API."""
 
-    container_name_label: Annotated[Text, _LATER] = "name"
-    """Label of container metrics that holds the container's name."""
+    container_name_label: Text = "name"
+    """Label of container metrics that holds the container's name; with --use-external-metrics of their values, too."""
 
     container_namespace_label: Annotated[Text, _LATER] = "namespace"
     """Label of container metrics that holds the namespace."""
@@ -41,11 +41,12 @@ class MetricsSourceConfig(LeaderElectedConfig):
     container_pod_name_label: Annotated[Text, _LATER] = "pod_name"
     """Label of container metrics that holds the pod's name."""
 
-    external_metrics_cpu_metric: Annotated[Text, _LATER] = ""
-    """Name of the CPU metric in the external metrics API."""
+    external_metrics_cpu_metric: Text = ""
+    """Name of the CPU metric in the external metrics API, in cores by the labels pod and --container-name-label; empty
+    for none."""
 
-    external_metrics_memory_metric: Annotated[Text, _LATER] = ""
-    """Name of the memory metric in the external metrics API."""
+    external_metrics_memory_metric: Text = ""
+    """Name of the memory metric in the external metrics API, in bytes by the same labels; empty for none."""
 
     history_cpu_metric: Annotated[Text, _LATER] = "container_cpu_usage_seconds_total"
     """Prometheus counter that CPU history is computed from."""
@@ -96,8 +97,9 @@ class MetricsSourceConfig(LeaderElectedConfig):
     storage: Text = ""
     """Where history comes from at start: prometheus (not available yet), or checkpoints with any other value."""
 
-    use_external_metrics: Annotated[Toggle, _LATER] = False
-    """Take usage from the external metrics API instead of metrics-server."""
+    use_external_metrics: Toggle = False
+    """Take usage of the pods that VerticalPodAutoscalers select from the external metrics API instead of
+    metrics-server: one request for each pod and metric in every round."""
 
     username: Annotated[Text, _LATER] = ""
     """User name for Prometheus. The environment variable PROMETHEUS_USERNAME counts where neither user name nor

@@ -25,7 +25,8 @@ def without_unseen(aggregates: AggregateTable, groups: Groups) -> Groups:
     """
     if not len(groups):
         return groups
-    has_cpu = np.add.reduceat(aggregates.sample_count[groups.members], groups.starts) > 0
+    # The count of samples would not do: fetches that tell of memory only are counted, too.
+    has_cpu = np.logical_or.reduceat(~aggregates.cpu.is_empty(groups.members), groups.starts)
     has_memory = np.logical_or.reduceat(~aggregates.memory.is_empty(groups.members), groups.starts)
     return replace(
         groups,

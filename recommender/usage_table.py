@@ -29,7 +29,7 @@ class UsageTable:
         sizes: Number of containers of each pod.
         instants: int64[pods], end of each pod's window, nanoseconds since the epoch.
         containers: Names of all containers, pod by pod.
-        millicores: int64[containers], rounded up; 0 where the answer has none.
+        millicores: int64[containers], rounded up; 0 where the answer has none, or ``MISSING``.
         memory_bytes: int64[containers], likewise.
     """
 

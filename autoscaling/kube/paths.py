@@ -148,3 +148,8 @@ def vertical_pod_autoscalers(group: str) -> Resource:
 def checkpoints(group: str) -> Resource:
     """The stored histograms of one API group, own or drop-in."""
     return Resource(group, VPA_VERSION, "verticalpodautoscalercheckpoints", "VerticalPodAutoscalerCheckpoint")
+
+
+def external_metric(name: str) -> Resource:
+    """The values of one metric of the external metrics API, which has a collection for each."""
+    return Resource("external.metrics.k8s.io", "v1beta1", name, "ExternalMetricValueList")

@@ -12,7 +12,6 @@ import structlog
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.hpa import HpaIndex
-from autoscaling.kube.client import KubeClient
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
@@ -36,7 +35,7 @@ from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
-from recommender.shell.usage import fetch_usage
+from recommender.shell.usage import UsageSource
 from recommender.status import (
     FETCHING_HISTORY,
     MISSING_PATIENCE,
@@ -82,8 +81,8 @@ class LoopSettings:
 class Parts:
     """What the rounds of one recommender work with."""
 
-    client: KubeClient
     caches: Caches
+    usage: UsageSource
     statuses: StatusWriter
     checkpoints: CheckpointKeeper
     metrics: RecommenderMetrics
@@ -206,7 +205,7 @@ class Loop:
     async def load_usage(self) -> None:
         """Fold in one fetch of usage, then the OOM kills noticed since the last round."""
         parts, now = self.parts, self.parts.driver.now()
-        usage = await fetch_usage(parts.client, self.settings.namespace, parts.metrics)
+        usage = await parts.usage.fetch(self.model)
         if usage is not None:
             matched = self._matcher.match(usage)
             outcome = self.model.take_usage(matched.columns, now)

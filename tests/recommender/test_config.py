@@ -124,11 +124,8 @@ def test_every_flag_has_a_help_text() -> None:
 
 
 NOT_AVAILABLE = {
-    "container-name-label": "x",
     "container-namespace-label": "x",
     "container-pod-name-label": "x",
-    "external-metrics-cpu-metric": "x",
-    "external-metrics-memory-metric": "x",
     "history-cpu-metric": "x",
     "history-length": "9d",
     "history-memory-metric": "x",
@@ -146,7 +143,6 @@ NOT_AVAILABLE = {
     "prometheus-insecure": "true",
     "prometheus-query-timeout": "1m",
     "storage": "prometheus",
-    "use-external-metrics": "true",
     "username": "x",
 }
 
@@ -160,6 +156,17 @@ def test_a_flag_of_a_part_that_is_not_built_yet_is_refused_not_ignored(name: str
 def test_the_list_of_such_flags_is_complete() -> None:
     marked = {spec.name for spec in flag_specs(RecommenderConfig) if spec.standing is Standing.NOT_AVAILABLE}
     assert marked | {"storage"} == NOT_AVAILABLE.keys()
+
+
+def test_usage_may_come_from_external_metrics() -> None:
+    config = _read(
+        "--use-external-metrics",
+        "--external-metrics-cpu-metric=cpu_cores",
+        "--external-metrics-memory-metric=memory_bytes",
+        "--container-name-label=container",
+    )
+    names = (config.external_metrics_cpu_metric, config.external_metrics_memory_metric, config.container_name_label)
+    assert (config.use_external_metrics, *names) == (True, "cpu_cores", "memory_bytes", "container")
 
 
 def test_any_other_storage_means_checkpoints() -> None:

@@ -24,6 +24,7 @@ from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
 from recommender.shell.loop import Loop, LoopSettings, Parts
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.statuses import StatusWriter
+from recommender.shell.usage import ResourceMetricsSource
 from tests.builders import T0
 from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, pod_object, vpa_object
 
@@ -69,12 +70,13 @@ async def recommender(
         await caches.wait_synced(10)
         driver = HeldDriver(T0 + started_minutes * MINUTE)
         keeping = CheckpointSettings(CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored))
+        metrics = RecommenderMetrics.register(CollectorRegistry())
         parts = Parts(
-            client,
             caches,
+            ResourceMetricsSource(client, "", metrics),
             StatusWriter(client, vertical_pod_autoscalers(GROUP), 2),
             CheckpointKeeper(client, keeping, driver.now()),
-            RecommenderMetrics.register(CollectorRegistry()),
+            metrics,
             Vitals(MINUTE, client.pacing.monotonic),
             driver,
         )
