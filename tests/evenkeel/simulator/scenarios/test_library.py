@@ -6,17 +6,20 @@ import asyncio
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from autoscaling.behaviour import Profile
+from autoscaling.quantity import Quantity
 from evenkeel.simulator.scenarios import library
-from evenkeel.simulator.scenarios.happenings import Complained
+from evenkeel.simulator.scenarios.happenings import Complained, Recommended, Told
 from evenkeel.simulator.scenarios.reading import ScenarioError
 from evenkeel.simulator.scenarios.running import Result, Run
 from evenkeel.simulator.scenarios.stage import StageSettings
 from tests.evenkeel.simulator.scenarios.forking import start_forked
+from tests.evenkeel.simulator.scenarios.spiral import Spiral
 
 _AT_ONCE = 2
 
@@ -58,11 +61,25 @@ def test_the_expected_end_state_is_reached(case: Case, results: dict[Case, Futur
     assert not errors
 
 
+def test_the_spiral_of_two_autoscalers_keeps_to_its_law(results: dict[Case, Future[Result]]) -> None:
+    """Bug case 43: step by step pods are added and requests shrink to what follows from their number."""
+    happenings = results["hpa-conflict", Profile.UPSTREAM].result().happenings
+    law = Spiral(load_milli=1200, share=60)
+    told = [one.message for one in happenings if isinstance(one, Told) and one.reason == "SuccessfulRescale"]
+    sizes = [2, *(int(message.split()[3]) for message in told)]
+    assert [int(message.split()[1]) for message in told] == sizes[:-1]
+    for before, after in pairwise(sizes):
+        assert before < after <= law.calls_for(before, law.target_milli(before))
+    wanted = [Quantity.parse(one.target.partition("/")[0]) for one in happenings if isinstance(one, Recommended)]
+    millis = list(dict.fromkeys(amount.milli_value() for amount in wanted))
+    assert millis == sorted(millis, reverse=True), "requests only ever shrink"
+    assert {law.target_milli(pods) for pods in (sizes[0], sizes[-1])} <= set(millis)
+
+
 def test_the_scenarios_that_are_promised_are_there() -> None:
-    # The conflict with an HPA follows once the processes know it.
     assert set(library.names()) >= {
         "burn", "deferred-then-evicted", "in-progress-then-evicted", "infeasible", "pdb-blocks", "single-replica",
-        "oom", "memory-shrink", "quota", "limitrange", "node-pressure", "rollout", "startup-boost",
+        "oom", "memory-shrink", "hpa-conflict", "quota", "limitrange", "node-pressure", "rollout", "startup-boost",
         "upstream-side-by-side",
     }  # fmt: skip
 
