@@ -129,6 +129,11 @@ class Behaviour:
         "A VPA has the condition LowConfidence as long as it has a recommendation from less than the interval of "
         "confidence, and FetchingHistory while history is being loaded for it.",
     )
+    a_zero_first_sample_does_not_freeze_the_window: bool = _switch(
+        "B-4",
+        "A memory window that begins with a use of zero takes in what comes later, OOM kills included. Otherwise the "
+        "zero stands for the whole window, and up to a day of memory is missing.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

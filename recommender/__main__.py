@@ -96,6 +96,7 @@ def usage_source(config: RecommenderConfig, client: KubeClient, metrics: Recomme
 
 def model_settings(config: RecommenderConfig) -> ModelSettings:
     """Return what the flags say about histograms."""
+    behaviour = config.switches()
     return ModelSettings(
         memory_interval=config.memory_aggregation_interval,
         memory_interval_count=config.memory_aggregation_interval_count,
@@ -105,6 +106,7 @@ def model_settings(config: RecommenderConfig) -> ModelSettings:
         oom_min_bump_up_bytes=config.oom_min_bump_up_bytes,
         per_vpa_config=config.feature_gates.is_on(Gate.PER_VPA_CONFIG),
         memory_saver=config.memory_saver,
+        zero_peaks_give_way=behaviour.a_zero_first_sample_does_not_freeze_the_window,
     )
 
 

@@ -1,9 +1,10 @@
 """Memory use to one peak per container and interval.
 
 A container's first sample opens a window of one interval; later windows follow on without a gap in their grid. The
-largest sample of a window stands in the histogram, dated at the window's end; a larger one takes its place.
+largest sample of a window stands in the histogram, dated at the window's end; a larger one takes its place. A window
+that began with a use of zero is no exception, unless upstream's way is asked for, which keeps the zero for all of it.
 
-Spec: recommender 2.2.
+Spec: recommender 2.2; beyond:B-4.
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ def move_windows(
     opens = instants >= window
     # Few samples do either, and only these are looked at any further.
     places = np.flatnonzero(opens | (turn.amounts > old_peak))
-    places = places[opens[places] | (old_peak[places] != 0)]
+    if not aggregates.settings.zero_peaks_give_way:
+        places = places[opens[places] | (old_peak[places] != 0)]
     if not len(places):
         return _NO_CHANGES
     counted, opens = turn.select(places), opens[places]

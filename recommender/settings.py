@@ -27,6 +27,7 @@ class ModelSettings:
         per_vpa_config: Whether container policies may set interval, count and the two OOM values (recommender 9.2).
         memory_saver: Whether pods that no VPA selects are left out.
         garbage_interval: Time between two collections of aggregates.
+        zero_peaks_give_way: Whether more use takes the place of a window's peak of zero (beyond:B-4).
     """
 
     memory_interval: timedelta = _DAY
@@ -38,6 +39,7 @@ class ModelSettings:
     per_vpa_config: bool = False
     memory_saver: bool = False
     garbage_interval: timedelta = timedelta(hours=1)
+    zero_peaks_give_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)

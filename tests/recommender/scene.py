@@ -20,7 +20,7 @@ from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome, OomRecord
 from recommender.recommending import recommend
 from recommender.samples import SampleColumns
-from recommender.settings import EstimatorSettings, RenderingSettings
+from recommender.settings import EstimatorSettings, ModelSettings, RenderingSettings
 from tests.builders import T0, printed
 
 Integers = NDArray[np.int64]
@@ -178,6 +178,6 @@ class Scene:
         }
 
 
-def of_one_container(*policies: ContainerPolicy) -> Scene:
+def of_one_container(*policies: ContainerPolicy, settings: ModelSettings | None = None) -> Scene:
     """Return a scene with pod ``p`` of container ``main``, selected by VPA ``v``."""
-    return Scene().follow(vpa("v", *policies)).observe(pod())
+    return Scene(ClusterModel(settings)).follow(vpa("v", *policies)).observe(pod())

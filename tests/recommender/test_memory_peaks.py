@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recommender.checkpoint import encode_histograms
 from recommender.instants import instant, moment
+from recommender.settings import ModelSettings
 from tests.builders import T0
 from tests.recommender.scene import (
     DAY,
@@ -76,6 +77,40 @@ def test_a_zero_first_sample_pins_the_peak_until_the_window_ends() -> None:
     assert stored(one)[1] == {0: 10000}
     one.memory(T0 + DAY, 100 * MI)
     assert peaks(one) == (100 * MI, 100 * MI)
+
+
+@pytest.mark.parametrize(
+    ("row", "gives_way", "samples", "peak", "weights"),
+    [
+        ("recommender:E7 upstream", False, [0, 100 * MI], 0, {0: 10000}),
+        ("beyond:B-4", True, [0, 100 * MI], 100 * MI, {8: 10000}),
+        ("beyond:B-4 larger ones follow", True, [0, 100 * MI, 90 * MI, 200 * MI], 200 * MI, {14: 10000}),
+        ("beyond:B-4 still zero", True, [0, 0, 0], 0, {0: 10000}),
+        ("beyond:B-4 one byte", True, [0, 1], 1, {0: 10000}),
+        ("beyond:B-4 no zero", True, [100 * MI, 0, 200 * MI], 200 * MI, {14: 10000}),
+        ("recommender:E7 no zero", False, [100 * MI, 0, 200 * MI], 200 * MI, {14: 10000}),
+    ],
+)
+def test_a_peak_of_zero_gives_way_or_stands(
+    row: str, samples: list[int], peak: int, weights: dict[int, int], *, gives_way: bool
+) -> None:
+    one = of_one_container(settings=ModelSettings(zero_peaks_give_way=gives_way))
+    for minute, amount in enumerate(samples):
+        assert one.memory(T0 + minute * MINUTE, amount), row
+    assert peaks(one) == (peak, peak), row
+    assert stored(one)[1:] == (weights, 1.0), row
+
+
+def test_a_peak_of_zero_gives_way_within_one_batch_as_well() -> None:
+    """Spec: beyond:B-4."""
+    at_once, in_turn = (of_one_container(settings=ModelSettings(zero_peaks_give_way=True)) for _ in range(2))
+    samples = [0, 0, 7 * MI, 3 * MI, 50 * MI, 0]
+    moments = [T0 + minute * MINUTE for minute in range(len(samples))]
+    at_once.model.take_memory(columns([at_once.row()] * len(samples), moments, samples), T0)
+    for at, amount in zip(moments, samples, strict=True):
+        in_turn.memory(at, amount)
+    assert peaks(at_once) == peaks(in_turn) == (50 * MI, 50 * MI)
+    assert bits(at_once.model.aggregates.memory) == bits(in_turn.model.aggregates.memory)
 
 
 def test_the_last_instant_before_the_end_is_still_the_old_window() -> None:

@@ -161,6 +161,15 @@ def test_a_kill_in_a_window_whose_peak_is_zero_is_lost() -> None:
     assert peak(one) == 0
 
 
+def test_a_kill_in_a_window_whose_peak_is_zero_counts() -> None:
+    """Spec: beyond:B-4."""
+    one = of_one_container(settings=ModelSettings(zero_peaks_give_way=True))
+    one.memory(T0, 0)
+    assert one.oom(T0 + MINUTE, GI) is OomOutcome.RECORDED
+    assert peak(one) == 1288490188
+    assert list(filled(one.model.aggregates.memory, one.aggregate())) == [41]
+
+
 def test_an_unknown_request_gives_the_least_bump() -> None:
     """Spec: recommender 2.3."""
     one = of_one_container()

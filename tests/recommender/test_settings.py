@@ -12,7 +12,7 @@ def test_defaults_are_upstreams() -> None:
     assert (model.memory_interval, model.memory_interval_count) == (day, 8)
     assert (model.cpu_half_life, model.memory_half_life, model.garbage_interval) == (day, day, timedelta(hours=1))
     assert (model.oom_bump_up_ratio, model.oom_min_bump_up_bytes) == (1.2, 104857600.0)
-    assert (model.per_vpa_config, model.memory_saver) == (False, False)
+    assert (model.per_vpa_config, model.memory_saver, model.zero_peaks_give_way) == (False, False, False)
     assert estimator.cpu == estimator.memory == Percentiles(0.9, 0.5, 0.95)
     assert (estimator.confidence_interval_cpu, estimator.confidence_interval_memory) == (day, day)
     assert (estimator.margin_fraction, estimator.pod_minimum_cpu_millicores) == (0.15, 25.0)
