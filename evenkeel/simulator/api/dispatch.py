@@ -20,6 +20,8 @@ from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of,
 from evenkeel.simulator.api.codec import answer_form, is_apply
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.discovery import discovery_document
+from evenkeel.simulator.api.external_metrics import GROUP as EXTERNAL_METRICS
+from evenkeel.simulator.api.external_metrics import answer_external
 from evenkeel.simulator.api.metrics import answer_metrics
 from evenkeel.simulator.api.options import check_options
 from evenkeel.simulator.api.reads import asked_revision, list_objects
@@ -173,6 +175,8 @@ class Dispatcher:
             return json_response(answer_review(server.store, server.access, call), HTTPStatus.CREATED)
         if target.kind.group == METRICS:
             return json_response(answer_metrics(server.metrics, call))
+        if target.kind.group == EXTERNAL_METRICS:
+            return json_response(answer_external(server.external_metrics, call))
         if call.verb == "watch":
             return self._watch(call, exchange.struck)
         return await self._handlers[call.verb](call)

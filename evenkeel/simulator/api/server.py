@@ -27,6 +27,7 @@ from evenkeel.simulator.api.definitions import Definitions, DefinitionStrategy
 from evenkeel.simulator.api.deletes import Deleter
 from evenkeel.simulator.api.eviction import Evictions
 from evenkeel.simulator.api.expiry import EventExpiry
+from evenkeel.simulator.api.external_metrics import ExternalSource, StaticExternalMetrics, kind_of
 from evenkeel.simulator.api.jobs import CronJobStrategy, JobStrategy
 from evenkeel.simulator.api.kinds import GroupResource, Kind, KindRegistry
 from evenkeel.simulator.api.limits_admission import LimitRangeStrategy
@@ -137,6 +138,7 @@ class ApiServer:
         self.requests = RequestLog()
         self.usage = StaticMetrics()
         self.metrics: MetricsSource = self.usage
+        self.external_metrics: ExternalSource = StaticExternalMetrics()
         self.settings = Settings()
         webhooks = Webhooks(self.store, activity=self.activity)
         deleter = Deleter(self.store, webhooks, strategy_of)
@@ -158,6 +160,14 @@ class ApiServer:
         for name in names:
             namespace = {"metadata": {"name": name}, "status": {"phase": "Active"}}
             self.store.create({"apiVersion": "v1", "kind": "Namespace", **namespace})
+
+    def serve_external(self, source: ExternalSource) -> None:
+        """Serve external metrics from a source in place of an earlier one: those it has now, with whatever values."""
+        for metric in self.external_metrics.names():
+            self.registry.remove(kind_of(metric))
+        self.external_metrics = source
+        for metric in source.names():
+            self.registry.add(kind_of(metric))
 
     def expire_history(self, resources: Iterable[GroupResource] | None = None) -> None:
         """Forget the history of all kinds or some: what clients have read so far can no longer be followed."""
