@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import tempfile
@@ -15,9 +16,10 @@ import typer
 from rich.console import Console
 
 from autoscaling.behaviour import Profile
+from autoscaling.errors import ConfigurationError
 from evenkeel.simulator.processes.peer import PeerMissingError, peer_folder
 from evenkeel.simulator.scenarios import library
-from evenkeel.simulator.scenarios.document import Scenario
+from evenkeel.simulator.scenarios.document import Scenario, Time
 from evenkeel.simulator.scenarios.happenings import Happening
 from evenkeel.simulator.scenarios.reading import ScenarioError, read_scenario
 from evenkeel.simulator.scenarios.recording import Recording
@@ -27,7 +29,12 @@ from evenkeel.simulator.view import Lines, Screen, Viewer, report
 
 _NOT_REACHED, _NOT_BEGUN = 1, 2
 _SECONDS_AT_A_TERMINAL = 30.0
-_KEPT_SPEED = 1.0
+_REAL_SPEED = 1.0
+_AT_MOST = "max"
+
+
+class SpeedError(ConfigurationError):
+    """A speed that a scenario cannot be played at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,29 @@ class Wishes:
     record: Path | None
 
 
+def read_speed(given: str) -> float:
+    """Read how many simulated seconds may pass in a second; as many as possible are without limit.
+
+    Raises:
+        typer.BadParameter: It is neither a number above zero nor ``max``.
+    """
+    if given == _AT_MOST:
+        return math.inf
+    try:
+        factor = float(given)
+    except ValueError:
+        factor = math.nan
+    if not math.isfinite(factor):
+        raise typer.BadParameter(
+            f"{given!r} is no number of simulated seconds in a second; write for example 60, 0.5 or {_AT_MOST}"
+        )
+    if factor <= 0:
+        raise typer.BadParameter(
+            f"at {given} the clock would never come forward; use a number above zero, or {_AT_MOST}"
+        )
+    return factor
+
+
 def run(
     scenario: Annotated[str, typer.Argument(help="Name of a built-in scenario; --list names them.")] = "burn",
     *,
@@ -60,9 +90,11 @@ def run(
     speed: Annotated[
         float | None,
         typer.Option(
-            min=0.0,
-            help="Simulated seconds in a second, 0 for as many as possible. By default a run takes about half a "
-            "minute at a terminal, and no longer than it must elsewhere.",
+            parser=read_speed,
+            metavar="FACTOR|max",
+            help="Simulated seconds in a second, at most; max for as many as possible. By default a run takes about "
+            "half a minute at a terminal, and no longer than it must elsewhere. A scenario with time: real knows no "
+            "speed but 1.",
         ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up afterwards, for kubectl.")] = False,
@@ -81,11 +113,11 @@ def run(
         played = read_scenario(file) if file is not None else library.load(scenario)
         if played.peer:
             peer_folder(os.environ)
-    except (ScenarioError, PeerMissingError) as error:
+        pace = _pace(speed, played, at_terminal=console.is_terminal)
+    except (ScenarioError, PeerMissingError, SpeedError) as error:
         typer.echo(f"evenkeel: {error}", err=True)
         raise typer.Exit(_NOT_BEGUN) from None
     folder = file.parent if file is not None else library.FOLDER
-    pace = _pace(speed, played, at_terminal=console.is_terminal)
     wishes = Wishes(played, folder, profile, seed, pace, keep, record)
     with suppress(asyncio.CancelledError, KeyboardInterrupt):
         raise typer.Exit(0 if asyncio.run(_play(console, wishes)) else _NOT_REACHED)
@@ -93,9 +125,21 @@ def run(
 
 
 def _pace(asked: float | None, scenario: Scenario, *, at_terminal: bool) -> float | None:
-    """Return how fast simulated time may pass."""
+    """Return how fast simulated time may pass, None for as fast as possible.
+
+    Raises:
+        SpeedError: The scenario lives by the machine's time, which has but one speed.
+    """
+    if scenario.time is Time.REAL:
+        if asked not in {None, _REAL_SPEED}:
+            raise SpeedError(
+                f"--speed: {scenario.title!r} runs in the machine's own time (time: real), a second in a second, as it "
+                "has programs that know no other; leave --speed out, or set time: lockstep in a scenario of our "
+                "processes alone"
+            )
+        return None
     if asked is not None:
-        return asked or None
+        return None if math.isinf(asked) else asked
     return max(1.0, scenario.duration.total_seconds() / _SECONDS_AT_A_TERMINAL) if at_terminal else None
 
 
@@ -141,7 +185,7 @@ async def _keep(console: Console, playing: Run, result: Result, folder: Path) ->
         f"\nThe cluster is up until Ctrl-C. In another terminal:\n  export KUBECONFIG={kubeconfig}", soft_wrap=True
     )
     console.print("  kubectl get pods,evpa", highlight=False)
-    playing.speed = _KEPT_SPEED
+    playing.speed = _REAL_SPEED
     with suppress(asyncio.CancelledError):
         await playing.pass_time()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -66,7 +64,8 @@ class Run:
         settings: How.
         watching: Who is told.
         folder: Where the scenario's own files are, such as traces.
-        speed: Simulated seconds in a second of real time, at most; None for as many as possible.
+        speed: Simulated seconds in a second of real time, at most; None for as many as possible. It may be changed
+            while the run goes on, and means nothing to a scenario that runs in the machine's own time.
     """
 
     scenario: Scenario
@@ -132,16 +131,20 @@ class Run:
     async def _pass_until(self, chronicle: Chronicle, moment: timedelta) -> None:
         """Let time pass until a moment of the scenario, and tell those who watch in between."""
         while (now := chronicle.now()) < moment:
-            began, until = time.monotonic(), min(moment, now - now % _TICK + _TICK)
+            until = min(moment, now - now % _TICK + _TICK)
+            self._keep_pace()
             await self.stage.pass_time(chronicle.start + until)
             if not until % _USAGE_PERIOD:
                 chronicle.take_usage()
             for happening in chronicle.news():
                 self.watching.on_happening(happening)
             self.watching.on_tick(until)
-            if self.speed is not None:
-                ahead = (until - now).total_seconds() / self.speed - (time.monotonic() - began)
-                await asyncio.sleep(max(0.0, ahead))
+
+    def _keep_pace(self) -> None:
+        """Tell the clock how fast it may go, which may have changed; the machine's own time is not ours to change."""
+        lockstep = self.stage.lockstep
+        if lockstep is not None:
+            lockstep.settings = replace(lockstep.settings, speed=self.speed)
 
     def _result(self, chronicle: Chronicle) -> Result:
         server, users = self.stage.cluster.server, self.stage.installation.users

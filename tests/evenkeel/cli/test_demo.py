@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import typer
 
+from evenkeel.cli.demo import read_speed
 from evenkeel.simulator.scenarios import library
 
 _SECONDS = 120.0
@@ -101,7 +105,7 @@ def test_piped_it_prints_lines_and_two_tables_and_the_same_seed_records_the_same
     assert "yes  web: 1 pod, Running" in [line.strip() for line in lines]
     assert lines[-1] == "The expected end state was reached."
 
-    output = at_a_terminal("--file", path, "--record", str(second), "--seed", "7", "--speed", "0")
+    output = at_a_terminal("--file", path, "--record", str(second), "--seed", "7", "--speed", "max")
     assert "pods: used/request/limit" in output, "the live picture"
     assert "The expected end state was reached." in output
     assert first.read_bytes() == second.read_bytes()
@@ -200,6 +204,59 @@ def test_the_built_in_scenarios_are_listed() -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(library.names())
 
 
-@pytest.mark.parametrize("words", [("--speed", "-1"), ("--profile", "other"), ("--nonsense",)])
+@pytest.mark.parametrize("words", [("--profile", "other"), ("--nonsense",)])
 def test_a_wrong_command_line_is_a_usage_error(words: tuple[str, ...]) -> None:
     assert run(*words).returncode == 2
+
+
+@pytest.mark.parametrize(("given", "speed"), [("60", 60.0), ("0.5", 0.5), ("1e3", 1000.0), ("max", math.inf)])
+def test_speeds(given: str, speed: float) -> None:
+    assert read_speed(given) == speed
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("fast", "'fast' is no number of simulated seconds in a second; write for example 60, 0.5 or max"),
+        ("60x", "'60x' is no number"),
+        ("", "'' is no number"),
+        ("nan", "'nan' is no number"),
+        ("inf", "'inf' is no number"),
+        ("1e999", "'1e999' is no number"),
+        ("0", "at 0 the clock would never come forward; use a number above zero, or max"),
+        ("-1", "at -1 the clock would never come forward"),
+    ],
+)
+def test_nonsense_for_a_speed_is_explained(given: str, said: str) -> None:
+    with pytest.raises(typer.BadParameter) as caught:
+        read_speed(given)
+    assert said in str(caught.value)
+
+
+def test_a_wrong_speed_is_a_usage_error() -> None:
+    done = run("--speed", "fast", COLUMNS="200")
+    assert done.returncode == 2
+    assert "'fast' is no number of simulated seconds" in done.stderr
+
+
+def test_a_speed_is_kept(tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = run("--file", write(tmp_path, KEPT), "--speed", "25")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert time.monotonic() - began >= 2.0, "50 s at 25 s a second"
+
+
+REAL = KEPT.replace("duration: 50s", "duration: 1s\ntime: real")
+
+
+@pytest.mark.parametrize("speed", ["60", "max"])
+def test_real_time_has_one_speed(speed: str, tmp_path: Path) -> None:
+    done = run("--file", write(tmp_path, REAL), "--speed", speed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'A pod runs' runs in the machine's own time (time: real)" in done.stderr
+    assert "leave --speed out" in done.stderr
+
+
+def test_real_time_may_be_asked_for_by_its_speed(tmp_path: Path) -> None:
+    done = run("--file", write(tmp_path, REAL), "--speed", "1")
+    assert "The expected end state was" in done.stdout, done.stderr

@@ -111,6 +111,22 @@ async def test_every_step(tmp_path: Path) -> None:
         assert f"scenario: {what}" in said
 
 
+async def test_the_pace_is_the_clocks_and_may_change(tmp_path: Path) -> None:
+    settings, speeds = StageSettings(Profile.EVENKEEL, tmp_path, starter=start_forked), list[float | None]()
+
+    def note(passed: timedelta) -> None:
+        assert run.stage.lockstep is not None
+        speeds.append(run.stage.lockstep.settings.speed)
+        run.speed = 1e6 if passed < timedelta(seconds=5) else None
+
+    run = Run(parse_scenario(FAILS, "inline"), settings, Watching(on_tick=note), speed=2e6)
+    async with run:
+        assert run.stage.lockstep is not None
+        assert run.stage.lockstep.settings.speed is None, "nothing is shown yet that would have to be slow"
+        await run.play()
+    assert speeds == [2e6, *[1e6] * 4, *[None] * 5]
+
+
 async def test_a_promise_that_is_not_kept_is_said(tmp_path: Path) -> None:
     result = await play(FAILS, tmp_path)
     assert not result.holds
