@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from autoscaling.errors import InvalidQuantityError
 from autoscaling.quantity import ZERO, Quantity
@@ -14,6 +15,7 @@ SECTIONS = ("requests", "limits")
 _COMPUTE = ("cpu", "memory")
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
+_KNOWN_AMOUNTS = 4096
 
 
 def containers_of(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
@@ -63,9 +65,19 @@ def _default_one(path: str, resources: JsonObject) -> None:
 def _canonical(field: str, name: str, value: object) -> str:
     """Return one amount as stored: canonical, cpu in whole thousandths, other things in whole units."""
     try:
-        amount = quantity(value)
+        return _canonical_text(name, value) if isinstance(value, str) else _canonical_amount(name, quantity(value))
     except InvalidQuantityError as error:
         raise UndecodableError(f"{field}: {error}") from None
+
+
+@lru_cache(maxsize=_KNOWN_AMOUNTS)
+def _canonical_text(name: str, value: str) -> str:
+    """Return the canonical form of an amount's text; clusters write the same few over and over."""
+    return _canonical_amount(name, quantity(value))
+
+
+def _canonical_amount(name: str, amount: Quantity) -> str:
+    """Return the text of an amount, rounded up to what is stored of it."""
     if name == "cpu" and not amount.is_whole_milli():
         amount = Quantity.of_milli(amount.milli_value(), amount.format)
     if name == "memory" and not amount.is_whole_units():

@@ -113,7 +113,7 @@ class Deleter:
         passes = predicate(call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), kind.plural)
         deleted: list[Stored] = []
         for stored in self.objects.versions.snapshot(kind.resource, call.target.namespace):
-            if passes is not None and not passes(stored.body):
+            if passes is not None and not passes.finds(stored):
                 continue
             review = Review(call, Operation.DELETE, None, self.objects.shown(kind, stored))
             await self.webhooks.mutate(review)

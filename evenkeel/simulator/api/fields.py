@@ -20,7 +20,10 @@ def as_object(value: object) -> JsonObject:
 def child(obj: JsonObject, *path: str) -> JsonObject:
     """Return the object at a path, empty when there is none; not for writing into."""
     for key in path:
-        obj = as_object(obj.get(key))
+        inner = obj.get(key)
+        if not isinstance(inner, dict):
+            return {}
+        obj = inner
     return obj
 
 
@@ -36,7 +39,12 @@ def ensure(obj: JsonObject, *path: str) -> JsonObject:
 
 def value_at(obj: JsonObject, *path: str) -> object:
     """Return whatever lies at a path, None when nothing does."""
-    return child(obj, *path[:-1]).get(path[-1])
+    for key in path[:-1]:
+        inner = obj.get(key)
+        if not isinstance(inner, dict):
+            return None
+        obj = inner
+    return obj.get(path[-1])
 
 
 def text(obj: JsonObject, *path: str) -> str:
@@ -77,9 +85,12 @@ def quantity(value: object) -> Quantity:
     return Quantity.parse(str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else "")
 
 
+_ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder()
+
+
 def encode(value: object) -> bytes:
     """Return a value as JSON text."""
-    return msgspec.json.encode(value)
+    return _ENCODER.encode(value)
 
 
 def decode(raw: bytes) -> object:
@@ -88,9 +99,9 @@ def decode(raw: bytes) -> object:
     Raises:
         msgspec.DecodeError: It is no JSON.
     """
-    return msgspec.json.decode(raw)
+    return _DECODER.decode(raw)
 
 
 def copy_of(obj: JsonObject) -> JsonObject:
     """Return a deep copy of a JSON object."""
-    return as_object(msgspec.json.decode(msgspec.json.encode(obj)))
+    return as_object(_DECODER.decode(_ENCODER.encode(obj)))

@@ -55,7 +55,7 @@ class ObjectStore:
             StatusError: Its kind is not served, or an object of that name exists.
         """
         kind = self.kind_of(obj)
-        return self.shown(kind, self.insert(kind, self._completed(kind, obj)))
+        return self.shown(kind, self.insert(kind, self._completed(kind, copy_of(obj))))
 
     def update(self, obj: JsonObject) -> JsonObject:
         """Replace an object, spec and status alike, and return it; a resourceVersion in it must be the present one.
@@ -70,7 +70,7 @@ class ObjectStore:
             if wanted and wanted != str(current.revision):
                 why = f"its resourceVersion is not {wanted} any more"
                 raise conflict(kind.subject(text(obj, "metadata", "name")), why)
-            return self.shown(kind, self.replace(kind, self._completed(kind, obj), current))
+            return self.shown(kind, self.replace(kind, self._completed(kind, copy_of(obj)), current))
 
     def merge(self, obj: JsonObject) -> JsonObject:
         """Merge a partial object, which names apiVersion, kind and metadata, into the stored one and return that.
@@ -81,7 +81,7 @@ class ObjectStore:
         kind = self.kind_of(obj)
         with self.versions.lock:
             current = self.existing(kind, self._key(kind, obj))
-            merged = as_object(merge_patch(self.shown(kind, current), obj))
+            merged = as_object(merge_patch(self.shown(kind, current), copy_of(obj)))
             return self.shown(kind, self.replace(kind, self._completed(kind, merged), current))
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> JsonObject:
@@ -189,7 +189,7 @@ class ObjectStore:
 
     def shown(self, kind: Kind, stored: Stored) -> JsonObject:
         """Return a copy of an object as a version shows it."""
-        body = copy_of(stored.body)
+        body = stored.copy()
         return {"kind": kind.kind, "apiVersion": kind.api_version} | (
             kind.view.from_stored(body) if kind.view else body
         )
@@ -214,8 +214,8 @@ class ObjectStore:
         return found
 
     def _completed(self, kind: Kind, obj: JsonObject) -> JsonObject:
-        """Return an object in stored form with the defaults of its kind."""
-        body = stored_form(kind, obj)
+        """Return an object, which is written into, in stored form with the defaults of its kind."""
+        body = _bare(kind, obj)
         self._set_defaults(kind, body)
         return body
 
@@ -232,7 +232,12 @@ def _unknown_kind(api_version: str, kind: str) -> StatusError:
 
 def stored_form(kind: Kind, obj: JsonObject) -> JsonObject:
     """Return a copy of an object in the form it is stored in: without kind and apiVersion."""
-    body = {key: value for key, value in copy_of(obj).items() if key not in {"kind", "apiVersion"}}
+    return _bare(kind, copy_of(obj))
+
+
+def _bare(kind: Kind, obj: JsonObject) -> JsonObject:
+    """Return the same of an object that may be written into."""
+    body = {key: value for key, value in obj.items() if key not in {"kind", "apiVersion"}}
     return kind.view.to_stored(body) if kind.view else body
 
 

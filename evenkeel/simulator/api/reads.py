@@ -43,7 +43,7 @@ def list_objects(objects: ObjectStore, call: Call) -> tuple[list[Stored], ListMe
         newest = objects.versions.revision
         found, count = _state(objects, call, page)
         if passes is not None:
-            found = (stored for stored in found if passes(stored.body))
+            found = (stored for stored in found if passes.finds(stored))
         shown = list(islice(found, page.limit) if page.limit else found)
         # How many more pass is not told, so it is enough to know whether any does.
         remaining = count - len(shown) if passes is None else int(next(found, None) is not None)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypedDict
 
-from evenkeel.simulator.api.fields import JsonObject, child, rows, text, texts, value_at
+import msgspec
+
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, rows, text, texts, value_at
 from evenkeel.simulator.api.status import StatusError, bad_request
+from evenkeel.simulator.api.store import Stored
 
 
 class Operator(Enum):
@@ -220,21 +224,92 @@ def _not_selectable(name: str, plural: str) -> StatusError:
     return bad_request(f"{plural} cannot be selected by field {name!r}; use one of: {known}")
 
 
-def predicate(labels: str, fields: str, plural: str) -> Callable[[JsonObject], bool] | None:
-    """Return the test that two selectors of a query make of an object's body; None when everything passes.
+class _Metadata(TypedDict, total=False):
+    name: object
+    namespace: object
+    labels: object
+
+
+class _Spec(TypedDict, total=False):
+    nodeName: object
+    restartPolicy: object
+    schedulerName: object
+    serviceAccountName: object
+    hostNetwork: object
+    unschedulable: object
+
+
+class _Status(TypedDict, total=False):
+    phase: object
+    podIP: object
+    nominatedNodeName: object
+    successful: object
+    replicas: object
+
+
+class _InvolvedObject(TypedDict, total=False):
+    kind: object
+    namespace: object
+    name: object
+    uid: object
+    apiVersion: object
+    resourceVersion: object
+    fieldPath: object
+
+
+class _Source(TypedDict, total=False):
+    component: object
+
+
+class _Selectable(TypedDict, total=False):
+    """Everything that any selector looks at: reading only this from an object's text takes a quarter of the time."""
+
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status
+    involvedObject: _InvolvedObject
+    source: _Source
+    reason: object
+    reportingComponent: object
+    type: object
+
+
+_SELECTABLE = msgspec.json.Decoder(_Selectable)
+
+
+def selectable_part(raw: bytes) -> JsonObject:
+    """Return what selectors look at from the JSON text of an object; more where its fields are of unusual types."""
+    try:
+        return as_object(_SELECTABLE.decode(raw))
+    except msgspec.ValidationError:
+        return as_object(decode(raw))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The test that two selectors of a query make of objects."""
+
+    labels: LabelSelector
+    fields: tuple[FieldRequirement, ...]
+
+    def __call__(self, body: JsonObject) -> bool:
+        """Say whether an object passes, by its body."""
+        if not all(requirement.matches(body) for requirement in self.fields):
+            return False
+        metadata = child(body, "metadata", "labels")
+        return self.labels.matches({key: str(value) for key, value in metadata.items()})
+
+    def finds(self, stored: Stored) -> bool:
+        """Say whether a stored object passes."""
+        body = stored.body_at_hand
+        return self(selectable_part(stored.raw()) if body is None else body)
+
+
+def predicate(labels: str, fields: str, plural: str) -> Selection | None:
+    """Return the test that two selectors of a query make; None when everything passes.
 
     Raises:
         StatusError: One of them cannot be read (400).
     """
-    label_selector = parse_label_selector(labels)
-    field_selector = parse_field_selector(fields, plural)
-    if not label_selector.requirements and not field_selector:
-        return None
-
-    def passes(body: JsonObject) -> bool:
-        if not all(requirement.matches(body) for requirement in field_selector):
-            return False
-        metadata = child(body, "metadata", "labels")
-        return label_selector.matches({key: str(value) for key, value in metadata.items()})
-
-    return passes
+    selection = Selection(parse_label_selector(labels), parse_field_selector(fields, plural))
+    return selection if selection.labels.requirements or selection.fields else None

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evenkeel.simulator.api.fields import JsonObject, child, encode, text
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, encode, text
 from evenkeel.simulator.api.kinds import GroupResource
 
 DEFAULT_HISTORY = 10_000
 """Changes kept per kind unless told otherwise."""
+
+DEFAULT_WARM = 20_000
+"""Bodies kept as objects unless told otherwise."""
 
 Key = tuple[str, str]
 """Namespace and name; the namespace is empty for cluster-wide kinds."""
@@ -32,37 +36,87 @@ class ChangeType(StrEnum):
     DELETED = "DELETED"
 
 
+class Warm:
+    """The bodies that were written or read last, as objects; of all others only the JSON text is kept.
+
+    Text needs a fifth of the memory, the garbage collector does not walk through it, and lists and watches send it.
+
+    Args:
+        limit: Bodies kept as objects.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._latest: deque[Stored] = deque()
+
+    def keep(self, stored: Stored) -> None:
+        """Keep a body as objects for a while, in place of the one that has been kept longest."""
+        self._latest.append(stored)
+        while len(self._latest) > max(1, self.limit):
+            self._latest.popleft().cool()
+
+
 class Stored:
-    """One version of one object: its body without kind and apiVersion, and its JSON text once somebody needs it."""
+    """One version of one object: its body without kind and apiVersion, as objects, as JSON text, or both.
 
-    __slots__ = ("_raw", "body", "revision")
+    Args:
+        body: Becomes its own.
+        revision: When it was written.
+        warm: Decides how long the body stays in memory as objects; for as long as this version itself without it.
 
-    def __init__(self, body: JsonObject, revision: int) -> None:
-        self.body = body
+    Attributes:
+        key: Namespace and name.
+        uid: The object's uid.
+    """
+
+    __slots__ = ("_body", "_raw", "_warm", "key", "revision", "uid")
+
+    def __init__(self, body: JsonObject, revision: int, warm: Warm | None = None) -> None:
+        metadata = child(body, "metadata")
+        self.key: Key = (sys.intern(text(metadata, "namespace")), text(metadata, "name"))
+        self.uid = text(metadata, "uid")
         self.revision = revision
+        self._body: JsonObject | None = body
         self._raw: bytes | None = None
+        self._warm = warm
+        if warm is not None:
+            warm.keep(self)
 
     @property
-    def key(self) -> Key:
-        """Namespace and name."""
-        metadata = child(self.body, "metadata")
-        return text(metadata, "namespace"), text(metadata, "name")
+    def body(self) -> JsonObject:
+        """The content; not for writing into."""
+        body = self._body
+        if body is None:
+            body = self._body = self.copy()
+            if self._warm is not None:
+                self._warm.keep(self)
+        return body
 
     @property
-    def uid(self) -> str:
-        """The object's uid."""
-        return text(self.body, "metadata", "uid")
+    def body_at_hand(self) -> JsonObject | None:
+        """The content if it is there as objects, None if it would have to be read from its text."""
+        return self._body
 
     def raw(self) -> bytes:
         """Return the body as JSON text."""
-        if self._raw is None:
-            self._raw = encode(self.body)
-        return self._raw
+        raw = self._raw
+        if raw is None:
+            raw = self._raw = encode(self._body)
+        return raw
+
+    def copy(self) -> JsonObject:
+        """Return the body for writing into."""
+        return as_object(decode(self.raw()))
+
+    def cool(self) -> None:
+        """Keep the text only."""
+        self.raw()
+        self._body = None
 
     def at_revision(self, revision: int) -> Stored:
         """Return the same content under another revision."""
         metadata = {**child(self.body, "metadata"), "resourceVersion": str(revision)}
-        return Stored({**self.body, "metadata": metadata}, revision)
+        return Stored({**self.body, "metadata": metadata}, revision, self._warm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +171,12 @@ class Store:
 
     Args:
         history_limit: Changes kept per kind; settable at any time, it takes effect at the next write or trim.
+        warm_limit: Bodies kept as objects, over all kinds.
     """
 
-    def __init__(self, history_limit: int = DEFAULT_HISTORY) -> None:
+    def __init__(self, history_limit: int = DEFAULT_HISTORY, warm_limit: int = DEFAULT_WARM) -> None:
         self.history_limit = history_limit
+        self._warm = Warm(warm_limit)
         self.revision = 1
         self.lock = threading.RLock()
         self._collections: dict[GroupResource, _Collection] = {}
@@ -149,7 +205,8 @@ class Store:
                 raise WriteConflictError
             self.revision += 1
             metadata["resourceVersion"] = str(self.revision)
-            after = Stored(body, self.revision)
+            after = Stored(body, self.revision, self._warm)
+            key = after.key if before is None else before.key
             collection.objects[key] = after
             if before is None:
                 bisect.insort(collection.order, key)

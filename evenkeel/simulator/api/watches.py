@@ -17,7 +17,7 @@ from evenkeel.simulator.api.fields import JsonObject, encode
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
 from evenkeel.simulator.api.rendering import bookmark_kind, event_renderer
-from evenkeel.simulator.api.selectors import predicate
+from evenkeel.simulator.api.selectors import Selection, predicate
 from evenkeel.simulator.api.status import Cause, CauseType, expired, invalid
 from evenkeel.simulator.api.store import Change, ChangeType, HistoryGoneError, Stored
 from evenkeel.simulator.clock import EPOCH, Timer
@@ -88,7 +88,7 @@ class OpenWatch:
     render: Callable[[Stored], bytes]
     named: tuple[str, str]
     namespace: str = ""
-    passes: Callable[[JsonObject], bool] | None = None
+    passes: Selection | None = None
     bookmarks: bool = False
     initial: list[Stored] = field(default_factory=list)
     marks_initial_end: bool = False
@@ -256,7 +256,7 @@ class Watches:
             )
         if sends_initial:
             found = versions.snapshot(watch.kind.resource, watch.namespace)
-            watch.initial = [s for s in found if watch.passes is None or watch.passes(s.body)]
+            watch.initial = [s for s in found if watch.passes is None or watch.passes.finds(s)]
             watch.marks_initial_end = "sendInitialEvents" in call.query and watch.bookmarks
         watch.cursor = wanted if wanted and not sends_initial else versions.revision
         try:
@@ -288,8 +288,8 @@ def _seen(watch: OpenWatch, change: Change) -> tuple[ChangeType, Stored] | None:
     """Return a change as it looks through selectors: objects come and go as they begin and cease to match."""
     if watch.passes is None:
         return change.type, change.after
-    before = change.before is not None and watch.passes(change.before.body)
-    after = change.type is not ChangeType.DELETED and watch.passes(change.after.body)
+    before = change.before is not None and watch.passes.finds(change.before)
+    after = change.type is not ChangeType.DELETED and watch.passes.finds(change.after)
     if after:
         return (ChangeType.MODIFIED if before else ChangeType.ADDED), change.after
     if before and change.before is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evenkeel.simulator.api.fields import JsonObject
+from evenkeel.simulator.api.fields import JsonObject, copy_of, ensure
 from evenkeel.simulator.api.selectors import parse_field_selector, parse_label_selector, predicate, selector_of
 from evenkeel.simulator.api.status import StatusError
+from evenkeel.simulator.api.store import Stored
 
 LABELS = {"app": "web", "tier": "front", "example.dev/size": "7", "empty": ""}
 
@@ -120,3 +123,55 @@ def test_both_selectors_must_pass() -> None:
     assert passes(POD)
     assert not passes({**POD, "spec": {}})
     assert not passes({**POD, "metadata": {}})
+
+
+FIELDS = {
+    "pods": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.nominatedNodeName", "metadata.name", "metadata.namespace",
+    ),
+    "events": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+        "reason", "reportingComponent", "source", "type",
+    ),
+    "nodes": ("spec.unschedulable",),
+    "namespaces": ("status.phase",),
+    "secrets": ("type",),
+    "jobs": ("status.successful",),
+    "replicasets": ("status.replicas",),
+    "replicationcontrollers": ("status.replicas",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("plural", "field"), [(plural, field) for plural, found in FIELDS.items() for field in found])
+def test_an_object_of_which_only_the_text_is_kept_is_found_by_every_field(plural: str, field: str) -> None:
+    body: JsonObject = {"metadata": {"name": "n", "namespace": "ns"}, "data": {"more": [1, 2]}}
+    *way, last = ("source.component" if field == "source" else field).split(".")
+    ensure(body, *way)[last] = "wanted"
+    stored = Stored(body, 1)
+    stored.cool()
+    found, other = predicate("", f"{field}=wanted", plural), predicate("", f"{field}=other", plural)
+    assert found is not None
+    assert other is not None
+    assert found.finds(stored)
+    assert not other.finds(stored)
+    assert stored.body_at_hand is None
+
+
+_VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "n1", "true"])
+_LABELS = st.dictionaries(st.sampled_from(["app", "tier"]), _VALUES)
+_METADATA = st.fixed_dictionaries({}, optional={"name": _VALUES, "labels": _LABELS | _VALUES, "extra": _LABELS})
+_SECTIONS = st.dictionaries(st.sampled_from(["nodeName", "phase", "hostNetwork", "more"]), _VALUES | _LABELS) | _VALUES
+_BODIES = st.fixed_dictionaries({"metadata": _METADATA}, optional={"spec": _SECTIONS, "status": _SECTIONS})
+
+
+@given(
+    _BODIES,
+    st.sampled_from(["", "app=a", "app", "!tier", "app notin (a)", "tier=1"]),
+    st.sampled_from(["", "spec.nodeName=n1", "status.phase!=a", "spec.hostNetwork=true", "metadata.name=a"]),
+)
+def test_the_text_of_an_object_passes_as_the_object_does(body: JsonObject, labels: str, fields: str) -> None:
+    selection, stored = predicate(labels, fields, "pods"), Stored(copy_of(body), 1)
+    stored.cool()
+    assert selection is None or selection.finds(stored) is selection(body)

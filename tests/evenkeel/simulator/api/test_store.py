@@ -15,6 +15,7 @@ from evenkeel.simulator.api.store import (
     Part,
     Store,
     Stored,
+    Warm,
     WriteConflictError,
 )
 
@@ -177,3 +178,46 @@ def test_any_part_of_any_past_state_is_what_a_copy_made_then_holds(
     with store.lock:
         found, count = store.browse(THINGS, Part(namespace, revision, after))
         assert (list(found), count) == (wanted, len(wanted))
+
+
+def test_only_the_bodies_used_last_are_kept_as_objects() -> None:
+    warm = Warm(2)
+    a, b, c = (Stored(body(name, x=[1, {"y": None}]), 1, warm) for name in "abc")
+    assert [each.body_at_hand is None for each in (a, b, c)] == [True, False, False]
+    assert a.body == body("a", x=[1, {"y": None}])
+    assert [each.body_at_hand is None for each in (a, b, c)] == [False, True, False]
+    assert a.body is a.body_at_hand
+
+
+def test_text_and_identity_outlive_the_objects() -> None:
+    stored = Stored({"metadata": {"name": "a", "namespace": "ns", "uid": "u"}}, 1)
+    text = stored.raw()
+    stored.cool()
+    assert (stored.raw(), stored.key, stored.uid) == (text, ("ns", "a"), "u")
+    assert stored.at_revision(7).body == {
+        "metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7"}
+    }
+
+
+def test_a_copy_of_a_body_may_be_written_into() -> None:
+    stored = Stored(body("a", x={"y": 1}), 1)
+    copy = stored.copy()
+    copy["x"] = {}
+    assert stored.body == stored.copy() == body("a", x={"y": 1})
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=30), st.integers(0, 5))
+def test_how_many_bodies_are_kept_as_objects_changes_nothing(steps: list[tuple[str, bool]], limit: int) -> None:
+    tight, wide = Store(warm_limit=limit), Store()
+    for count, (name, keep) in enumerate(steps):
+        for store in (tight, wide):
+            before = store.read(THINGS, ("ns", name))
+            if not keep:
+                store.remove(THINGS, ("ns", name))
+            elif before is None:
+                store.put(THINGS, body(name, n=count), expected=None)
+            else:
+                store.put(THINGS, {**before.copy(), "n": count, "was": before.body.get("n")}, expected=before)
+    changes = [[(c.type, c.after.body) for c in store.changes_since(THINGS, 1)] for store in (tight, wide)]
+    assert changes[0] == changes[1]
+    assert [s.raw() for s in tight.snapshot(THINGS)] == [s.raw() for s in wide.snapshot(THINGS)]
