@@ -107,6 +107,7 @@ def model_settings(config: RecommenderConfig) -> ModelSettings:
         per_vpa_config=config.feature_gates.is_on(Gate.PER_VPA_CONFIG),
         memory_saver=config.memory_saver,
         zero_peaks_give_way=behaviour.a_zero_first_sample_does_not_freeze_the_window,
+        oom_needs_count=behaviour.oom_without_samples,
     )
 
 
@@ -143,6 +144,8 @@ def loop_settings(config: RecommenderConfig) -> LoopSettings:
             maximum=global_maximum(config),
         ),
         behaviour=config.switches(),
+        status_change_threshold=config.status_change_threshold if config.switches().small_status_changes_wait else 0.0,
+        status_budget=config.recommender_interval if config.switches().small_status_changes_wait else None,
     )
 
 

@@ -218,6 +218,10 @@ class RecommenderConfig(MetricsSourceConfig):
     round_memory_bytes: Integer = 1
     """Round memory up to a multiple of this many bytes; 1 or less for no rounding."""
 
+    status_change_threshold: Fraction = 0.01
+    """Share by which a target or a bound must have moved for a status to be written at once; smaller changes are
+    written after ten minutes. Only where the behaviour small_status_changes_wait is on."""
+
     target_cpu_percentile: Fraction = 0.9
     """Percentile of CPU use for the target, 0 to 1."""
 

@@ -41,12 +41,12 @@ from recommender.status import (
     MISSING_PATIENCE,
     Findings,
     VpaStatus,
-    differs,
     has_recommendation,
     status_after,
     status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
+from recommender.write_rule import WriteRule
 
 log = structlog.get_logger()
 
@@ -62,6 +62,9 @@ class LoopSettings:
         estimator: How histograms become amounts.
         rendering: How amounts become quantities.
         behaviour: Where to decide otherwise than upstream.
+        status_change_threshold: Share by which an amount must have moved for its status to be written at once; 0 writes
+            every change.
+        status_budget: Time for writing statuses in one round; None for as long as it takes.
     """
 
     name: str
@@ -70,6 +73,8 @@ class LoopSettings:
     estimator: EstimatorSettings
     rendering: RenderingSettings
     behaviour: Behaviour
+    status_change_threshold: float = 0.0
+    status_budget: timedelta | None = None
 
     def serves(self, vpa: Vpa) -> bool:
         """Say whether a VPA is this recommender's (spec: recommender:6.2)."""
@@ -107,9 +112,11 @@ class Loop:
     seen: dict[NamespacedName, Pod] = field(default_factory=dict)
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
     _matcher: UsageMatcher = field(init=False)
+    _rule: WriteRule = field(init=False)
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
+        self._rule = WriteRule(self.settings.status_change_threshold, self.parts.driver.now())
 
     async def load_history(self) -> None:
         """Take in the stored checkpoints, before the first round (spec: recommender:6.4)."""
@@ -180,6 +187,7 @@ class Loop:
             self.model.forget_vpa(namespace, name)
             self.problems.pop((namespace, name), None)
             self.missing_since.pop((namespace, name), None)
+            self._rule.forget((namespace, name))
 
     async def _resolved(self, vpa: Vpa) -> ResolvedTarget:
         """Return a VPA's pods, or why its target cannot be used."""
@@ -232,9 +240,11 @@ class Loop:
         now = self.parts.driver.now()
         with collector_paused():
             changed = self._changed_statuses(now)
-        written = await self.parts.statuses.write(changed)
+        written = await self.parts.statuses.write(changed, self.settings.status_budget)
+        for vpa in written:
+            self._rule.note(vpa, now)
         log.info(
-            "round recommended", vpas=len(self.model.vpas), statuses_changed=len(changed), statuses_written=written
+            "round recommended", vpas=len(self.model.vpas), statuses_due=len(changed), statuses_written=len(written)
         )
 
     def _changed_statuses(self, now: datetime) -> list[tuple[Vpa, VpaStatus]]:
@@ -264,12 +274,12 @@ class Loop:
             status = status_after(each.vpa, findings, now)
             objects[_object_labels(each, findings)] += 1
             self._report_missing(each, findings, now)
-            if differs(status, each.vpa):
+            if self._rule.is_due(status, each.vpa, now):
                 changed.append((each.vpa, status))
             if recommendation.containers and not has_recommendation(each.vpa) and each.vpa.created:
                 self.parts.metrics.recommendation_latency.observe((now - each.vpa.created).total_seconds())
         self.parts.metrics.show_objects(objects)
-        return changed
+        return sorted(changed, key=lambda entry: self._rule.last_write(entry[0])) if self._rule.threshold else changed
 
     def _report_missing(self, tracked: TrackedVpa, findings: Findings, now: datetime) -> None:
         """Log a VPA that has been without a recommendation for half an hour, and every half hour again."""

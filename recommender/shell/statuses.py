@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import TypeVar
 
 import structlog
@@ -35,10 +36,39 @@ class StatusWriter:
         self._resource = resource
         self._workers = workers
 
-    async def write(self, statuses: Iterable[tuple[Vpa, VpaStatus]]) -> int:
-        """Write statuses and return how many were accepted."""
-        accepted = await at_most(self._workers, self._write_one, statuses)
-        return sum(accepted)
+    async def write(
+        self, statuses: Iterable[tuple[Vpa, VpaStatus]], budget: timedelta | None = None
+    ) -> tuple[Vpa, ...]:
+        """Write statuses.
+
+        Args:
+            statuses: With the VPAs as observed, in the order in which they are written.
+            budget: Time after which no further write is begun; None for none. As many as there are workers are always
+                written.
+
+        Returns:
+            The VPAs whose statuses were accepted.
+        """
+        accepted: list[Vpa] = []
+        deadline = None if budget is None else self._client.pacing.monotonic() + budget.total_seconds()
+
+        async def write_one(entry: tuple[Vpa, VpaStatus]) -> bool:
+            is_written = await self._write_one(entry)
+            if is_written:
+                accepted.append(entry[0])
+            return is_written
+
+        await at_most(self._workers, write_one, self._in_time(statuses, deadline))
+        return tuple(accepted)
+
+    def _in_time(
+        self, statuses: Iterable[tuple[Vpa, VpaStatus]], deadline: float | None
+    ) -> Iterator[tuple[Vpa, VpaStatus]]:
+        """Yield statuses until the time is used up."""
+        for place, entry in enumerate(statuses):
+            if deadline is not None and place >= self._workers and self._client.pacing.monotonic() >= deadline:
+                return
+            yield entry
 
     async def _write_one(self, entry: tuple[Vpa, VpaStatus]) -> bool:
         vpa, status = entry

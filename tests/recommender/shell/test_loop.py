@@ -61,6 +61,7 @@ async def recommender(
     ignored: tuple[str, ...] = (),
     profile: Profile = Profile.EVENKEEL,
     started_minutes: int = 0,
+    threshold: float = 0.0,
 ) -> AsyncIterator[Loop]:
     """A recommender with filled caches and loaded history."""
     async with client_for(server) as client:
@@ -80,7 +81,9 @@ async def recommender(
             Vitals(MINUTE, client.pacing.monotonic),
             driver,
         )
-        settings = LoopSettings(name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour)
+        settings = LoopSettings(
+            name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour, threshold
+        )
         loop = Loop(settings, parts, ClusterModel())
         await loop.load_history()
         try:
@@ -102,6 +105,13 @@ async def until(check: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not check():  # noqa: ASYNC110 there is no event for what the check looks at
             await asyncio.sleep(0)
+
+
+async def seen(server: ApiServer, loop: Loop) -> None:
+    """Wait until the recommender knows the VPA as it is stored."""
+    metadata = server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", "web", "default")["metadata"]
+    assert isinstance(metadata, dict)
+    await until(lambda: loop.parts.caches.vpas.snapshot()[0].resource_version == metadata["resourceVersion"])
 
 
 def status(server: ApiServer, name: str = "web") -> Json:
@@ -149,6 +159,24 @@ async def test_a_status_is_written_only_when_it_changed(server: ApiServer) -> No
         await until(lambda: bool(loop.parts.caches.vpas.snapshot()[0].conditions))
         await run_at(loop, 2)
     assert len(server.requests.calls(verb="patch", path="/status$")) == 1, "recommender:5"
+
+
+@pytest.mark.parametrize(
+    ("row", "threshold", "minutes"), [("recommender:5", 0.0, [1, 2, 3, 4]), ("recommender:5", 0.4, [1, 2, 3])]
+)
+async def test_small_changes_wait_where_a_threshold_is_set(
+    server: ApiServer, row: str, threshold: float, minutes: list[int]
+) -> None:
+    """With the third sample the upper bound falls to a half, with the fourth to two thirds of that."""
+    written: list[int] = []
+    async with recommender(server, threshold=threshold) as loop:
+        for minute in (1, 2, 3, 4):
+            used(server, minute)
+            await run_at(loop, minute)
+            await seen(server, loop)
+            if len(server.requests.calls(verb="patch", path="/status$")) > len(written):
+                written.append(minute)
+    assert written == minutes, row
 
 
 async def test_history_is_loaded_from_checkpoints(server: ApiServer) -> None:
