@@ -13,6 +13,7 @@ from autoscaling.errors import ApiError, ApiRefusedError, InvalidObjectError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import external_metric
 from autoscaling.kube.refusals import FORBIDDEN, is_missing
+from autoscaling.objectref import ObjectRef
 from recommender.cluster_model import ClusterModel
 from recommender.external_usage import ExternalAnswer, ExternalMetrics, PodQuestion, Questions, questions_of, usage_of
 from recommender.shell.metrics import RecommenderMetrics
@@ -128,9 +129,10 @@ class ExternalMetricsSource:
         return [found[place] for place in range(len(requests))]
 
     async def _ask(self, request: _Request) -> ExternalAnswer:
-        path = external_metric(request.metric).path(request.question.namespace)
-        raw = await self._client.get(path, {"labelSelector": request.question.selector})
-        return decode_external(raw, request.resource, self._external.container_label)
+        collection, question = external_metric(request.metric), request.question
+        raw = await self._client.get(collection.path(question.namespace), {"labelSelector": question.selector})
+        ref = ObjectRef(collection.kind, question.namespace, f"{request.metric} ({question.selector})")
+        return decode_external(raw, ref, request.resource, self._external.container_label)
 
 
 def _remedy(error: ApiError | InvalidObjectError) -> str:

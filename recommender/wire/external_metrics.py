@@ -28,13 +28,14 @@ class _List(msgspec.Struct, frozen=True):
 _LISTS = msgspec.json.Decoder(_List)
 
 
-def decode_external(raw: bytes, resource: str, container_label: str) -> ExternalAnswer:
+def decode_external(raw: bytes, ref: ObjectRef, resource: str, container_label: str) -> ExternalAnswer:
     """Read the values of one pod.
 
     Of several values of one container the last counts; those without the label are left out.
 
     Args:
         raw: The answer.
+        ref: What was asked for.
         resource: What is measured: ``cpu`` in millicores, ``memory`` in bytes, both rounded up.
         container_label: Label that names the container.
 
@@ -52,7 +53,6 @@ def decode_external(raw: bytes, resource: str, container_label: str) -> External
         }
         return ExternalAnswer(_instant(values[0].timestamp) if values else None, amounts)
     except (msgspec.MsgspecError, InvalidQuantityError, ValueError) as error:
-        ref = ObjectRef("ExternalMetricValueList", "", "(unreadable)")
         raise InvalidObjectError(ref, str(error), remedy="look at the log of the external metrics adapter") from error
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recommender.instants import instant
-from recommender.samples import UsageColumns, turns
+from recommender.samples import MISSING, UsageColumns, turns
 from tests.builders import T0
 from tests.recommender.scene import MINUTE, Scene, bits, columns, integers, of_one_container, pod
 
@@ -47,6 +47,57 @@ def test_memory_samples_alone_count_as_none() -> None:
     one = of_one_container()
     one.memory(T0, 100)
     assert int(one.model.aggregates.sample_count[one.aggregate()]) == 0
+
+
+def fetched(*rows: tuple[int, int, int, int]) -> UsageColumns:
+    """Return a fetch from container row, minutes after T0, millicores and bytes of each container."""
+    containers, minutes, cpu, memory = zip(*rows, strict=True)
+    moments = integers(*(instant(T0 + after * MINUTE) for after in minutes))
+    return UsageColumns(integers(*containers), moments, integers(*cpu), integers(*memory))
+
+
+def test_a_missing_resource_is_no_sample_of_it() -> None:
+    """Spec: recommender 13 (14)."""
+    one = of_one_container()
+    aggregates, row = one.model.aggregates, one.aggregate()
+    outcome = one.model.take_usage(fetched((one.row(), 0, 100, MISSING)), T0)
+    assert (outcome.cpu.tolist(), outcome.memory.tolist()) == ([True], [False])
+    assert bool(aggregates.memory.is_empty(integers(row))[0])
+    outcome = one.model.take_usage(fetched((one.row(), 1, MISSING, 10**9)), T0)
+    assert (outcome.cpu.tolist(), outcome.memory.tolist()) == ([False], [True])
+    assert float(aggregates.cpu.totals[row]) == 0.1, "one sample"
+
+
+def test_a_fetch_of_memory_alone_makes_the_history_longer_and_denser() -> None:
+    """Spec: recommender 3.4, 4.2, 13 (14)."""
+    one = of_one_container()
+    for minutes in range(3):
+        one.model.take_usage(fetched((one.row(), minutes, MISSING, 10**9)), T0)
+    aggregates, row = one.model.aggregates, one.aggregate()
+    assert (int(aggregates.sample_count[row]), float(aggregates.cpu.totals[row])) == (3, 0.0)
+    assert int(aggregates.first_sample[row]) == instant(T0)
+    assert int(aggregates.last_sample[row]) == instant(T0 + 2 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [
+        ([(0, MISSING, 5), (0, MISSING, 5)], 1),
+        ([(0, 100, 5), (0, MISSING, 5)], 1),
+        ([(0, MISSING, 5), (0, 100, 5)], 1),
+        ([(0, MISSING, MISSING)], 0),
+        ([(0, MISSING, -1)], 0),
+        ([(0, -1, 5)], 0),
+        ([(1, MISSING, 5), (0, MISSING, 5)], 1),
+    ],
+    ids=["twice", "after cpu", "before cpu", "nothing", "refused memory", "negative cpu", "older"],
+)
+def test_a_fetch_counts_once_and_only_if_its_memory_does(rows: list[tuple[int, int, int]], count: int) -> None:
+    """Two VPAs may tell of the same container; a negative amount is refused, not missing."""
+    one = of_one_container()
+    usage = fetched(*((one.row(), minutes, cpu, memory) for minutes, cpu, memory in rows))
+    one.model.take_usage(usage, T0)
+    assert int(one.model.aggregates.sample_count[one.aggregate()]) == count
 
 
 def test_an_older_sample_of_another_container_moves_the_first_instant_back() -> None:
