@@ -6,7 +6,7 @@ from typing import Protocol
 
 from evenkeel.simulator.api.builtin import PODS
 from evenkeel.simulator.api.fields import JsonObject, text
-from evenkeel.simulator.api.store import Change, ChangeType, Store, Stored
+from evenkeel.simulator.api.store import Change, ChangeType, Store
 from evenkeel.simulator.controllers.pod_state import is_going, is_ready
 from evenkeel.simulator.workloads.choices import chosen_names
 
@@ -38,10 +38,11 @@ class ReadyPods:
 
     def __init__(self, versions: Store) -> None:
         self._versions = versions
+        self._names: dict[str, tuple[str, ...]] = {}
         self._serving: dict[str, dict[str, None]] = {}
         with versions.lock:
             for stored in versions.snapshot(PODS):
-                self._note(stored, serves=_serves(stored))
+                self._note(stored.uid, _served(stored.body))
             versions.observe(PODS, self._follow)
 
     def share(self, name: str, pod: JsonObject) -> float:
@@ -51,23 +52,23 @@ class ReadyPods:
             return 1.0 / len(serving) if text(pod, "metadata", "uid") in serving else 0.0
 
     def _follow(self, change: Change) -> None:
-        """Take one write in."""
-        before, after = change.before, change.after
-        did = before is not None and _serves(before)
-        does = change.type is not ChangeType.DELETED and _serves(after)
-        if before is not None and did:
-            self._note(before, serves=False)
-        if does:
-            self._note(after, serves=True)
+        """Take one write in; what was before is known here and need not be read again."""
+        gone = change.type is ChangeType.DELETED
+        self._note(change.after.uid, () if gone else _served(change.after.body))
 
-    def _note(self, stored: Stored, *, serves: bool) -> None:
-        """Note that a pod serves, or does no longer."""
-        for name in chosen_names(stored.body):
-            if serves:
-                self._serving.setdefault(name, {})[stored.uid] = None
-            else:
-                self._serving.get(name, {}).pop(stored.uid, None)
+    def _note(self, uid: str, names: tuple[str, ...]) -> None:
+        """Note for which behaviours a pod serves from now on."""
+        before = self._names.pop(uid, ())
+        if names:
+            self._names[uid] = names
+        if names == before:
+            return
+        for name in before:
+            del self._serving[name][uid]
+        for name in names:
+            self._serving.setdefault(name, {})[uid] = None
 
 
-def _serves(stored: Stored) -> bool:
-    return is_ready(stored.body) and not is_going(stored.body)
+def _served(pod: JsonObject) -> tuple[str, ...]:
+    """Return the behaviours for which a pod serves."""
+    return chosen_names(pod) if is_ready(pod) and not is_going(pod) else ()
