@@ -34,18 +34,18 @@ class Requirement:
     operator: Operator
     values: tuple[str, ...] = ()
 
-    def matches(self, labels: Mapping[str, str]) -> bool:
+    def matches(self, labels: Mapping[str, object]) -> bool:
         """Say whether labels meet this condition; a missing label meets every negative one."""
-        value = labels.get(self.key)
+        value = str(labels[self.key]) if self.key in labels else None
         match self.operator:
-            case Operator.EXISTS:
-                return value is not None
-            case Operator.NOT_EXISTS:
-                return value is None
             case Operator.IN:
                 return value is not None and value in self.values
             case Operator.NOT_IN:
                 return value is None or value not in self.values
+            case Operator.EXISTS:
+                return value is not None
+            case Operator.NOT_EXISTS:
+                return value is None
             case Operator.GREATER | Operator.LESS:
                 return value is not None and _compares(value, self.operator, self.values[0])
 
@@ -65,9 +65,12 @@ class LabelSelector:
 
     requirements: tuple[Requirement, ...] = ()
 
-    def matches(self, labels: Mapping[str, str]) -> bool:
+    def matches(self, labels: Mapping[str, object]) -> bool:
         """Say whether labels meet every requirement."""
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        for requirement in self.requirements:  # noqa: SIM110 - asked of every object, and a generator costs more
+            if not requirement.matches(labels):
+                return False
+        return True
 
 
 _KEY = r"[A-Za-z0-9][-A-Za-z0-9_./]*"
@@ -294,10 +297,10 @@ class Selection:
 
     def __call__(self, body: JsonObject) -> bool:
         """Say whether an object passes, by its body."""
-        if not all(requirement.matches(body) for requirement in self.fields):
-            return False
-        metadata = child(body, "metadata", "labels")
-        return self.labels.matches({key: str(value) for key, value in metadata.items()})
+        for requirement in self.fields:
+            if not requirement.matches(body):
+                return False
+        return self.labels.matches(child(body, "metadata", "labels"))
 
     def finds(self, stored: Stored) -> bool:
         """Say whether a stored object passes."""
