@@ -47,12 +47,15 @@ class UsageQuality:
 
     def by_mode(self) -> Iterator[tuple[UpdateMode | None, UsageQuality]]:
         """Yield the samples of each update mode that occurs."""
-        for code in np.flatnonzero(np.bincount(self.modes, minlength=len(UPDATE_MODES))).tolist():
-            yield UPDATE_MODES[code], self._select(self.modes == code)
+        counts = np.bincount(self.modes, minlength=len(UPDATE_MODES))
+        for code in np.flatnonzero(counts).tolist():
+            everyone = counts[code] == len(self.modes)
+            yield UPDATE_MODES[code], self if everyone else self._select(self.modes == code)
 
     def recommended(self) -> UsageQuality:
         """Return the samples of containers that have a recommendation."""
-        return self._select(self.targets > 0)
+        has_target = self.targets > 0
+        return self if has_target.all() else self._select(has_target)
 
     def missing(self) -> UsageQuality:
         """Return the samples of containers without one."""
@@ -65,7 +68,7 @@ class UsageQuality:
             float64[k], cores or bytes.
         """
         difference = self.targets - self.usage
-        return difference[difference > 0]
+        return difference.compress(difference > 0)
 
     def shortfalls(self) -> Floats:
         """Return by how much usage exceeds the targets or is equal to them, where it does.
@@ -74,7 +77,7 @@ class UsageQuality:
             float64[k], cores or bytes.
         """
         difference = self.usage - self.targets
-        return difference[difference >= 0]
+        return difference.compress(difference >= 0)
 
     def relative_differences(self) -> Floats:
         """Return usage relative to the targets, minus one; every container must have a target.
@@ -85,7 +88,13 @@ class UsageQuality:
         return (self.usage - self.targets) / self.targets
 
     def _select(self, chosen: Flags) -> UsageQuality:
-        return UsageQuality(self.resource, self.is_oom, self.modes[chosen], self.usage[chosen], self.targets[chosen])
+        return UsageQuality(
+            self.resource,
+            self.is_oom,
+            self.modes.compress(chosen),
+            self.usage.compress(chosen),
+            self.targets.compress(chosen),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +176,15 @@ def usage_quality(
         is_oom: Whether the samples are the needs of killed containers.
     """
     rows = containers.aggregate.take(samples.containers)
-    counted = aggregates.is_under_vpa[rows] & aggregates.is_scaled[rows]
-    rows = rows[counted]
+    amounts = samples.amounts
+    counted = aggregates.is_under_vpa.take(rows) & aggregates.is_scaled.take(rows)
+    if not counted.all():
+        rows, amounts = rows.compress(counted), amounts.compress(counted)
     unit, last = (_MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
     return UsageQuality(
         resource,
         is_oom,
-        aggregates.update_mode[rows],
-        samples.amounts[counted] / unit,
-        last[rows] / unit,
+        aggregates.update_mode.take(rows),
+        amounts / unit,
+        last.take(rows) / unit,
     )

@@ -45,6 +45,14 @@ class SampleColumns:
         """Return the chosen samples, in order."""
         return SampleColumns(self.containers[chosen], self.instants[chosen], self.amounts[chosen])
 
+    def those(self, flags: Flags) -> SampleColumns:
+        """Return the samples whose flag is set, in order; the same object where all are.
+
+        Args:
+            flags: bool[n].
+        """
+        return self if flags.all() else self.select(flags)
+
 
 @dataclass(frozen=True, slots=True)
 class UsageColumns:

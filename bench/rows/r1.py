@@ -25,7 +25,7 @@ class FoldArrays(Benchmark):
         self.duel = self.setting.duels.of(Shape(self.setting.choose(10_000, 2_000), 5))
         self.first = self.duel.begin() + 1
         # Once there are recommendations, samples are also compared with them.
-        self.duel.ours.loop.model.take_usage(self.duel.columns(self.first - 1), datetime.now(UTC))
+        self.duel.ours.loop.take_usage(self.duel.columns(self.first - 1), datetime.now(UTC))
         self.duel.peer.ask("fold", file=self.duel.columns_file(self.first - 1))
         self.duel.check_statuses()
 
@@ -33,7 +33,7 @@ class FoldArrays(Benchmark):
         """Fold one tick."""
         columns, now = self.duel.columns(self.first + turn), datetime.now(UTC)
         with Stopwatch() as watch:
-            self.duel.ours.loop.model.take_usage(columns, now)
+            self.duel.ours.loop.take_usage(columns, now)
         return watch.run()
 
     def run_peer(self, turn: int) -> Run:

@@ -25,7 +25,7 @@ class Recommend(Benchmark):
         self._fold(self.first)
 
     def _fold(self, tick: int) -> None:
-        self.duel.ours.loop.model.take_usage(self.duel.columns(tick), datetime.now(UTC))
+        self.duel.ours.loop.take_usage(self.duel.columns(tick), datetime.now(UTC))
         self.duel.peer.ask("fold", file=self.duel.columns_file(tick))
 
     def run_ours(self, turn: int) -> Run:

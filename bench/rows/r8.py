@@ -25,7 +25,7 @@ class WriteCheckpoints(Benchmark):
         shape = Shape(self.setting.choose(10_000, 2_000), 10)
         self.duel = self.setting.duels.of(shape)
         tick = self.duel.begin()
-        self.duel.ours.loop.model.take_usage(self.duel.columns(tick), datetime.now(UTC))
+        self.duel.ours.loop.take_usage(self.duel.columns(tick), datetime.now(UTC))
         self.duel.peer.ask("fold", file=self.duel.columns_file(tick))
         self.compared = 0
 

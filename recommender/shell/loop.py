@@ -29,7 +29,7 @@ from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.quality import usage_quality
 from recommender.recommending import recommend
-from recommender.samples import SampleColumns
+from recommender.samples import SampleColumns, UsageColumns
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
@@ -216,9 +216,7 @@ class Loop:
         usage = await parts.usage.fetch(self.model)
         if usage is not None:
             matched = self._matcher.match(usage)
-            outcome = self.model.take_usage(matched.columns, now)
-            self._show_quality(matched.columns.cpu_samples().select(outcome.cpu), CPU)
-            self._show_quality(matched.columns.memory_samples().select(outcome.memory), MEMORY)
+            self.take_usage(matched.columns, now)
             if matched.dropped and not self.model.settings.memory_saver:
                 log.debug("samples of unknown containers dropped", samples=matched.dropped)
         kills = parts.caches.take_kills()
@@ -228,6 +226,12 @@ class Loop:
             told = log.info if became is OomOutcome.RECORDED else log.warning
             told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=became.value)
         parts.metrics.aggregates.set(self.model.aggregate_count)
+
+    def take_usage(self, columns: UsageColumns, now: datetime) -> None:
+        """Fold in one fetch of usage, and show how far it is from what was recommended."""
+        outcome = self.model.take_usage(columns, now)
+        self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU)
+        self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY)
 
     def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:
         """Show how far samples that were taken in are from the recommendations of their containers."""

@@ -164,8 +164,8 @@ class World:
 
     def _take_samples(self, columns: UsageColumns, now: datetime) -> None:
         outcome = self.model.take_usage(columns, now)
-        self._show_quality(columns.cpu_samples().select(outcome.cpu), CPU)
-        self._show_quality(columns.memory_samples().select(outcome.memory), MEMORY)
+        self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU)
+        self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY)
         self._show_quality(self.model.take_ooms(self._kills, now).needs, MEMORY, is_oom=True)
 
     def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:
