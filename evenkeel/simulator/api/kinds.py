@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.api.jsonpath import JsonPath
@@ -112,7 +113,7 @@ class Kind:
     @property
     def resource(self) -> GroupResource:
         """Where its objects are stored."""
-        return self.storage or GroupResource(self.group, self.plural)
+        return self.storage or _own_resource(self.group, self.plural)
 
     @property
     def list_name(self) -> str:
@@ -136,6 +137,12 @@ class Kind:
     def kind_subject(self, name: str = "") -> Subject:
         """Return what a refusal about the content of one of its objects names: the kind."""
         return Subject(self.kind, self.group, name)
+
+
+@cache
+def _own_resource(group: str, plural: str) -> GroupResource:
+    """Return where a kind is stored that names no other place: the same object whenever it is asked for."""
+    return GroupResource(group, plural)
 
 
 class KindRegistry:

@@ -10,6 +10,7 @@ import random
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, encode, ensure, number, text
 from evenkeel.simulator.api.kinds import Kind, KindRegistry
@@ -170,7 +171,8 @@ class ObjectStore:
         elif not metadata.get("namespace"):
             metadata["namespace"] = "default"
         metadata.setdefault("uid", self.new_uid())
-        metadata.setdefault("creationTimestamp", rfc3339(self.clock.now()))
+        if "creationTimestamp" not in metadata:
+            metadata["creationTimestamp"] = rfc3339(self.clock.now())
         if kind.generation:
             metadata.setdefault("generation", 1)
 
@@ -249,6 +251,10 @@ def spec_differs(new: JsonObject, old: JsonObject) -> bool:
 def shown_raw(kind: Kind, stored: Stored, *, typed: bool = True) -> bytes:
     """Return an object as JSON text, with its kind and apiVersion unless it stands in a typed list."""
     raw = encode(kind.view.from_stored(stored.body)) if kind.view else stored.raw()
-    if not typed:
-        return raw
-    return b'{"kind":"%b","apiVersion":"%b",%b' % (kind.kind.encode(), kind.api_version.encode(), raw[1:])
+    return _type_prefix(kind.kind, kind.api_version) + raw[1:] if typed else raw
+
+
+@cache
+def _type_prefix(kind: str, api_version: str) -> bytes:
+    """Return how the JSON text of an object begins that names its kind and apiVersion."""
+    return b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), api_version.encode())

@@ -72,7 +72,8 @@ def _whole_list(kind: Kind, items: list[Stored], meta: ListMeta) -> bytes:
         kind.api_version.encode(),
         encode(meta.body()),
     )
-    return head + b",".join(shown_raw(kind, stored, typed=kind.is_custom) for stored in items) + b"]}"
+    typed = kind.is_custom
+    return b"".join((head, b",".join([shown_raw(kind, stored, typed=typed) for stored in items]), b"]}"))
 
 
 def event_renderer(call: Call, now: Callable[[], datetime]) -> Callable[[Stored], bytes]:

@@ -21,7 +21,7 @@ from evenkeel.simulator.api.kinds import GroupResource
 DEFAULT_HISTORY = 10_000
 """Changes kept per kind unless told otherwise."""
 
-DEFAULT_WARM = 20_000
+DEFAULT_WARM = 5_000
 """Bodies kept as objects unless told otherwise."""
 
 Key = tuple[str, str]

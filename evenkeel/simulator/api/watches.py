@@ -27,6 +27,7 @@ SHORTEST_WATCH, LONGEST_WATCH = timedelta(minutes=30), timedelta(hours=1)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _BATCH = 500
+_EVENT_PREFIX = {change: b'{"type":"%b","object":' % change.value.encode() for change in ChangeType}
 
 
 class Wakeup:
@@ -38,6 +39,7 @@ class Wakeup:
         self._thread = threading.get_ident()
         self._is_called = False
         self._is_waiting = False
+        self._is_on_its_way = False
 
     @property
     def is_quiet(self) -> bool:
@@ -49,8 +51,15 @@ class Wakeup:
         self._is_called = True
         if threading.get_ident() == self._thread:
             self._event.set()
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._event.set)
+        elif not self._is_on_its_way and not self._loop.is_closed():
+            # A thread that writes much would otherwise interrupt the loop once for each write.
+            self._is_on_its_way = True
+            self._loop.call_soon_threadsafe(self._arrive)
+
+    def _arrive(self) -> None:
+        """Wake the stream on behalf of another thread, or of several."""
+        self._is_on_its_way = False
+        self._event.set()
 
     def clear(self) -> None:
         """Forget earlier wake-ups."""
@@ -299,7 +308,7 @@ def _seen(watch: OpenWatch, change: Change) -> tuple[ChangeType, Stored] | None:
 
 def _event(watch: OpenWatch, change: ChangeType, stored: Stored) -> bytes:
     """Return one event as a line."""
-    return b'{"type":"%b","object":%b}\n' % (change.value.encode(), watch.render(stored))
+    return b"%b%b}\n" % (_EVENT_PREFIX[change], watch.render(stored))
 
 
 def _bookmark(watch: OpenWatch, annotations: dict[str, str] | None) -> bytes:

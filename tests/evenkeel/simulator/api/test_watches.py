@@ -248,3 +248,30 @@ async def test_a_fault_makes_a_watch_find_its_history_gone() -> None:
         async with wire.watch(f"{MAPS}?resourceVersion={revision(wire)}") as events:
             wire.server.store.create(config_map("a"))
             assert await events.summary() == ("ADDED", "a")
+
+
+async def test_what_several_threads_write_arrives_whole_and_in_order() -> None:
+    async with cluster() as wire:
+        store = wire.server.store
+        for name in "ab":
+            store.create(config_map(name))
+
+        def write(name: str, first: int, count: int) -> None:
+            for n in range(first, first + count):
+                store.merge(config_map(name, n=str(n)))
+
+        async with wire.watch(f"{MAPS}?resourceVersion={revision(wire)}") as events:
+
+            async def seen(count: int) -> dict[str, list[str]]:
+                found: dict[str, list[str]] = {"a": [], "b": []}
+                for _ in range(count):
+                    changed = child(await events.next(), "object")
+                    found[text(changed, "metadata", "name")].append(text(changed, "data", "n"))
+                return found
+
+            await asyncio.gather(*(asyncio.to_thread(write, name, 0, 300) for name in "ab"))
+            numbers = [str(n) for n in range(300)]
+            assert await seen(600) == {"a": numbers, "b": numbers}
+            for n in range(300, 320):
+                await asyncio.to_thread(write, "a", n, 1)
+                assert await seen(1) == {"a": [str(n)], "b": []}
