@@ -11,6 +11,7 @@ from e2e.parity.admission.cappings import CAPPING
 from e2e.parity.admission.quantities import QUANTITIES
 from e2e.parity.admission.reviews import REVIEW
 from e2e.parity.kinds import Kind
+from e2e.parity.recommender.external import EXTERNAL
 from e2e.parity.recommender.histograms import HISTOGRAM
 from e2e.parity.recommender.rounds import ROUNDS
 from e2e.parity.updater.judgements import JUDGEMENT
@@ -38,12 +39,12 @@ class Lab:
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
-    {kind.name: kind for kind in (HISTOGRAM, ROUNDS, REVIEW, CAPPING, QUANTITIES, JUDGEMENT, UNBOOST, UPDATE)}
+    {kind.name: kind for kind in (HISTOGRAM, ROUNDS, EXTERNAL, REVIEW, CAPPING, QUANTITIES, JUDGEMENT, UNBOOST, UPDATE)}
 )
 
 LABS: Final[Mapping[str, Lab]] = MappingProxyType(
     {
-        "recommender": Lab({HISTOGRAM.name: 50, ROUNDS.name: 50}, 20_000),
+        "recommender": Lab({HISTOGRAM.name: 45, EXTERNAL.name: 5, ROUNDS.name: 50}, 20_000),
         "updater": Lab({JUDGEMENT.name: 35, UNBOOST.name: 15, UPDATE.name: 50}, 5_000),
         "admission": Lab({CAPPING.name: 45, QUANTITIES.name: 10, REVIEW.name: 45}, 10_000),
     }

@@ -46,11 +46,12 @@ def decode_external(raw: bytes, ref: ObjectRef, resource: str, container_label: 
     """
     try:
         values = _LISTS.decode(raw).items or []
-        amounts = {
-            value.metric_labels[container_label]: _amount(value.value, resource)
-            for value in values
-            if value.metric_labels and container_label in value.metric_labels
-        }
+        amounts: dict[str, int] = {}
+        for value in values:
+            # A value that cannot be read spoils the answer, whether it names a container or not.
+            amount = _amount(value.value, resource)
+            if value.metric_labels and container_label in value.metric_labels:
+                amounts[value.metric_labels[container_label]] = amount
         return ExternalAnswer(_instant(values[0].timestamp) if values else None, amounts)
     except (msgspec.MsgspecError, InvalidQuantityError, ValueError) as error:
         raise InvalidObjectError(ref, str(error), remedy="look at the log of the external metrics adapter") from error

@@ -93,6 +93,7 @@ def seen(name: str, count: int = MANY) -> Counter[str]:
         ("capping", ("cpu capped to minAllowed", "memory capped to maxAllowed", "cpu capped to container limit")),
         ("capping", ("memory: limit NOT set since recommendedRequest is nil or 0", "isPodRefused")),
         ("histogram", ("bucketWeights", "referenceTimestamp", "True", "False")),
+        ("external", ("main", "side", "0", "-5000", "314572800", "n2", "failed")),
         ("quantities", ("None", "1500m", "-1", "order", "sum")),
     ],
 )
@@ -114,3 +115,9 @@ def test_recommenders_see_kills_and_long_histories() -> None:
     assert sum('"Evicted"' in text for text in texts) > 5
     assert sum("cpuHistogram" in text for text in texts) > 10
     assert sum('"delete"' in text for text in texts) > 5
+
+
+def test_most_fetches_of_external_metrics_come_to_something() -> None:
+    found = [answer for _, answer in answers("external") if isinstance(answer, dict)]
+    assert sum(bool(answer.get("snapshots")) for answer in found) > MANY / 4
+    assert MANY / 50 < sum(answer["failed"] for answer in found) < MANY / 4

@@ -41,6 +41,7 @@ func serve(t *testing.T) {
 	fresh := freshTime{t}
 	lasting := newLastingTime(t)
 	kinds := map[string]asker{
+		"external":   fresh.ask(askExternal),
 		"histogram":  fresh.ask(askHistogram),
 		"rounds":     fresh.ask(askRounds),
 		"review":     fresh.ask(askReview),

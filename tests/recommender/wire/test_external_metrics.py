@@ -85,6 +85,7 @@ def test_a_list_without_values_has_no_time() -> None:
         b"not JSON",
         b"[]",
         b'{"items":[{"metricLabels":{"name":"main"},"timestamp":"2026-01-01T00:00:00Z","value":"much"}]}',
+        b'{"items":[{"metricLabels":{},"timestamp":"2026-01-01T00:00:00Z","value":"much"}]}',
         b'{"items":[{"metricLabels":{"name":"main"},"timestamp":"yesterday","value":"1"}]}',
         b'{"items":[{"metricLabels":{"name":"main"},"timestamp":"2026-01-01T00:00:00","value":"1"}]}',
         b'{"items":[{"metricLabels":{"name":7},"timestamp":"2026-01-01T00:00:00Z","value":"1"}]}',
