@@ -75,17 +75,17 @@ class _Fetch(msgspec.Struct, rename="camel"):
 
 def draw(dice: Dice) -> Case:
     """Draw pods, VPAs and the values of their metrics."""
-    pods = [_pod(dice, number) for number in range(dice.whole(0, 5))]
+    pods = [_pod(dice, number) for number in range(dice.whole(1, 6))]
     metrics = {name: dice.among(names) for name, names in _METRICS.items() if dice.chance(0.85)}
     served = [name for name in metrics.values() if not dice.chance(0.03)]
     return {
-        "namespace": dice.pick("", "", "n1", "n2"),
+        "namespace": dice.pick("", "", "", "n1", "n2"),
         "metrics": metrics,
         "containerLabel": dice.pick("name", "container"),
         "pods": pods,
         "vpas": [
             {"namespace": dice.among(_NAMESPACES), "name": f"v{number}", "selector": dice.among(_SELECTORS)}
-            for number in range(dice.whole(0, 3))
+            for number in range(dice.pick(0, 1, 2, 2, 3))
         ],
         "values": {name: _values(dice, name, pods) for name in served},
     }
