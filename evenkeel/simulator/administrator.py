@@ -8,10 +8,12 @@ from evenkeel.simulator.api.codec import PatchType
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.fields import JsonObject, encode, text
 from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.status import StatusError
 
 _JSON = "application/json"
+_AS_KUBECTL = DeleteOptions(propagation=Propagation.BACKGROUND)
 
 
 class Administrator:
@@ -52,14 +54,14 @@ class Administrator:
         await self._server.parts.writer.patch(_call("PATCH", "patch", named, encode(obj), form.value))
 
     async def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> None:
-        """Delete an object, with the grace that it asks for.
+        """Delete an object, with the grace that it asks for, and afterwards what it owns, as kubectl does.
 
         Raises:
             StatusError: It does not exist, or something refuses.
         """
         found = self._server.store.kind_of({"apiVersion": api_version, "kind": kind})
         target = Target(found, namespace if found.namespaced else "", name)
-        await self._server.parts.deleter.delete(_call("DELETE", "delete", target), DeleteOptions())
+        await self._server.parts.deleter.delete(_call("DELETE", "delete", target), _AS_KUBECTL)
 
     def write_status(self, obj: JsonObject) -> None:
         """Merge a status into an object, past all admission, as whoever it belongs to would.

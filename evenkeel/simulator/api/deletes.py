@@ -1,9 +1,9 @@
-"""Deletion: preconditions, grace, finalizers, whole collections, and what goes with a namespace."""
+"""Deletion: preconditions, grace, finalizers, propagation, whole collections, and what goes with a namespace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from evenkeel.simulator.api.admission import Webhooks
@@ -13,6 +13,7 @@ from evenkeel.simulator.api.calls import Call
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, text, texts
 from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.propagation import Propagation, asked_propagation, held_by
 from evenkeel.simulator.api.selectors import predicate
 from evenkeel.simulator.api.status import StatusError, bad_request, conflict
 from evenkeel.simulator.api.store import Stored
@@ -22,16 +23,21 @@ from evenkeel.simulator.clock import parse_rfc3339, rfc3339
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """What a client asks of a deletion; propagation is accepted and not acted on."""
+    """What a client asks of a deletion."""
 
     grace_seconds: int | None = None
     uid: str = ""
     resource_version: str = ""
     dry_run: bool = False
+    propagation: Propagation | None = None
 
     @classmethod
     def of(cls, options: JsonObject) -> DeleteOptions:
-        """Read the object that clients send."""
+        """Read the object that clients send.
+
+        Raises:
+            StatusError: It asks for a propagation that there is not (422).
+        """
         preconditions = child(options, "preconditions")
         grace = options.get("gracePeriodSeconds")
         return cls(
@@ -39,6 +45,7 @@ class DeleteOptions:
             text(preconditions, "uid"),
             text(preconditions, "resourceVersion"),
             "All" in texts(options, "dryRun"),
+            asked_propagation(options),
         )
 
     @classmethod
@@ -46,14 +53,15 @@ class DeleteOptions:
         """Read the options from a call's body, or else from its query.
 
         Raises:
-            StatusError: They cannot be read (400).
+            StatusError: They cannot be read (400), or ask for a propagation that there is not (422).
         """
         options = call.object() if call.request.body else {}
         if options.get("kind") not in {None, "", "DeleteOptions"}:
             raise bad_request(f"the body of a deletion must be DeleteOptions, not {options.get('kind')}")
         read = cls.of(options)
         grace = call.integer("gracePeriodSeconds") if read.grace_seconds is None else read.grace_seconds
-        return cls(grace, read.uid, read.resource_version, read.dry_run or call.dry_run)
+        propagation = read.propagation or asked_propagation(_propagation_in_query(call))
+        return replace(read, grace_seconds=grace, dry_run=read.dry_run or call.dry_run, propagation=propagation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +132,21 @@ class Deleter:
 
     def _attempt(self, kind: Kind, current: Stored, options: DeleteOptions) -> Deletion:
         """Remove an object, or mark it as going away."""
-        metadata = child(current.body, "metadata")
-        grace = self.strategies(kind).grace_seconds(current.body, options.grace_seconds)
-        going = text(metadata, "deletionTimestamp")
-        if not grace and not texts(metadata, "finalizers"):
+        metadata, strategy = child(current.body, "metadata"), self.strategies(kind)
+        grace = strategy.grace_seconds(current.body, options.grace_seconds)
+        held = texts(metadata, "finalizers")
+        finalizers = held_by(held, options.propagation, strategy.propagation)
+        going, before = text(metadata, "deletionTimestamp"), number(metadata, "deletionGracePeriodSeconds")
+        if not grace and not finalizers:
             return self._removed(kind, current, options)
-        if going and grace >= number(metadata, "deletionGracePeriodSeconds"):
+        if going and grace >= before and finalizers == held:
             return Deletion(current, gone=False)
         body = copy_of(current.body)
         marked = ensure(body, "metadata")
+        _set_finalizers(marked, finalizers)
         start = self.objects.now()
         if going:
-            start = parse_rfc3339(going) - timedelta(seconds=number(metadata, "deletionGracePeriodSeconds"))
+            start, grace = parse_rfc3339(going) - timedelta(seconds=before), min(grace, before)
         marked["deletionTimestamp"] = rfc3339(start + timedelta(seconds=grace))
         marked["deletionGracePeriodSeconds"] = grace
         if not going and "generation" in marked:
@@ -159,6 +170,23 @@ class Deleter:
             if kind.namespaced and kind.view is None:
                 for stored in self.objects.versions.snapshot(kind.resource, namespace):
                     self.objects.versions.remove(kind.resource, stored.key)
+
+
+def _set_finalizers(metadata: JsonObject, finalizers: list[str]) -> None:
+    """Give an object's metadata other finalizers."""
+    metadata.pop("finalizers", None)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+
+
+def _propagation_in_query(call: Call) -> JsonObject:
+    """Return what a call's query says of propagation."""
+    found: JsonObject = {}
+    if call.query.get("propagationPolicy"):
+        found["propagationPolicy"] = call.query["propagationPolicy"]
+    if call.query.get("orphanDependents"):
+        found["orphanDependents"] = call.flag("orphanDependents")
+    return found
 
 
 def check_preconditions(kind: Kind, current: Stored, options: DeleteOptions) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenkeel.simulator.api.builtin import BUDGETS
 from evenkeel.simulator.api.calls import Call
@@ -56,7 +56,7 @@ class Evictions:
             raise bad_request("dryRun of the query and of deleteOptions must not differ")
         dry_run = options.dry_run or call.dry_run
         with self.objects.versions.lock:
-            self._carry_out(call, DeleteOptions(options.grace_seconds, options.uid, options.resource_version, dry_run))
+            self._carry_out(call, replace(options, dry_run=dry_run))
         return success(code=201)
 
     def _carry_out(self, call: Call, options: DeleteOptions) -> None:
@@ -68,7 +68,7 @@ class Evictions:
         check_preconditions(kind, pod, options)
         if not options.dry_run:
             self._mark(kind, pod)
-        unconditional = DeleteOptions(options.grace_seconds, dry_run=options.dry_run)
+        unconditional = replace(options, uid="", resource_version="")
         self.deleter.carry_out(kind, call.target.name, call.target.namespace, unconditional)
 
     def _spend_budget(self, kind: Kind, pod: Stored, *, dry_run: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkeel.simulator.api.fields import JsonObject, child, ensure, labels_of, text, value_at
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.status import Cause, CauseType
 from evenkeel.simulator.api.strategies import Strategy
 from evenkeel.simulator.api.workload_defaults import default_workload
@@ -38,6 +39,11 @@ def claim_own_pods(job: JsonObject) -> None:
 
 class JobStrategy(Strategy):
     """Jobs."""
+
+    @property
+    def propagation(self) -> Propagation:
+        """Leave the pods of a Job to whoever wants to read their logs, as clients of its first version expect."""
+        return Propagation.ORPHAN
 
     def set_defaults(self, body: JsonObject) -> list[str]:
         """Fill in what a Job's spec leaves open."""

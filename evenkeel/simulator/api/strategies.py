@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from evenkeel.simulator.api.admission_matching import condition_faults
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, text, value_at
 from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.schemas import StructuralSchema
 from evenkeel.simulator.api.status import Cause, CauseType
 from evenkeel.simulator.api.workload_defaults import default_workload
@@ -48,6 +49,11 @@ class Strategy:
         """Return what is wrong with a changed object."""
         del body, old, subresource
         return []
+
+    @property
+    def propagation(self) -> Propagation:
+        """What becomes of owned objects where a client leaves it open."""
+        return Propagation.BACKGROUND
 
     def grace_seconds(self, body: JsonObject, asked: int | None) -> int:
         """Return how long a deletion takes; zero removes the object at once."""
@@ -101,6 +107,11 @@ class CustomStrategy(Strategy):
 
 class WorkloadStrategy(Strategy):
     """Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers."""
+
+    @property
+    def propagation(self) -> Propagation:
+        """Leave the pods of a ReplicationController, which is older than garbage collection."""
+        return Propagation.BACKGROUND if self.kind.group else Propagation.ORPHAN
 
     def set_defaults(self, body: JsonObject) -> list[str]:
         """Default what the kind has defaults for, and a ReplicationController's selector."""

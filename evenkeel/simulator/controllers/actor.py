@@ -6,10 +6,12 @@ from evenkeel.simulator.api.calls import Call, Request, Target, User
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.fields import JsonObject, encode, text
 from evenkeel.simulator.api.kinds import Kind
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.subresources import SCALE_TYPE, write_scale
+from evenkeel.simulator.api.writes import PATCH_ATTEMPTS, Modify
 
 _GROUPS = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 _JSON_HEADERS = {"content-type": "application/json"}
@@ -40,8 +42,13 @@ class Actor:
         target = Target(kind, text(obj, "metadata", "namespace") if kind.namespaced else "")
         return await self._server.parts.writer.create(self._call("POST", "create", target, encode(obj)))
 
-    async def delete(self, kind: Kind, stored: Stored) -> bool:
+    async def delete(self, kind: Kind, stored: Stored, propagation: Propagation | None = None) -> bool:
         """Delete an object, and only this one; returns whether it was still there.
+
+        Args:
+            kind: Its kind.
+            stored: The object.
+            propagation: What becomes of what it owns; as is usual for its kind where it is None.
 
         Raises:
             StatusError: A webhook refuses.
@@ -49,12 +56,32 @@ class Actor:
         namespace, name = stored.key
         call = self._call("DELETE", "delete", Target(kind, namespace, name))
         try:
-            await self._server.parts.deleter.delete(call, DeleteOptions(uid=stored.uid))
+            await self._server.parts.deleter.delete(call, DeleteOptions(uid=stored.uid, propagation=propagation))
         except StatusError as error:
             if error.reason in _GONE_OR_ANOTHER:
                 return False
             raise
         return True
+
+    async def modify(self, kind: Kind, stored: Stored, change: Modify) -> bool:
+        """Change an object as it is now, and only this one; returns whether it was still there.
+
+        Raises:
+            StatusError: A webhook refuses, or it is written again and again meanwhile.
+        """
+
+        def change_this(current: JsonObject) -> JsonObject:
+            return change(current) if text(current, "metadata", "uid") == stored.uid else current
+
+        namespace, name = stored.key
+        call = self._call("PATCH", "patch", Target(kind, namespace, name))
+        try:
+            written = await self._server.parts.writer.modify(call, change_this, attempts=PATCH_ATTEMPTS)
+        except StatusError as error:
+            if error.reason == "NotFound":
+                return False
+            raise
+        return written.uid == stored.uid
 
     async def scale(self, kind: Kind, stored: Stored, replicas: int) -> Stored:
         """Set the replicas of an object through its scale subresource, and return the object.

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, labels_of, number, rows, text
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.api.store import Change, Key, Stored
 from evenkeel.simulator.clock import parse_rfc3339, rfc3339
@@ -112,7 +113,7 @@ class CronJobController(Reconciler):
             return
         if policy == "Replace":
             for job in running:
-                await self.actor.delete(self.context.kind(JOBS), job)
+                await self.actor.delete(self.context.kind(JOBS), job, Propagation.BACKGROUND)
                 self.recorder.normal(about, "SuccessfulDelete", f"deleted Job {job.key[1]}")
         await self._create(stored, missed.latest)
 
@@ -188,7 +189,7 @@ class CronJobController(Reconciler):
             keep = number(stored.body, "spec", field, default=default)
             ended.sort(key=lambda job: (text(job.body, "status", "startTime"), job.key))
             for job in ended[: max(0, len(ended) - keep)]:
-                await self.actor.delete(self.context.kind(JOBS), job)
+                await self.actor.delete(self.context.kind(JOBS), job, Propagation.BACKGROUND)
                 self.recorder.normal((self._kind, stored), "SuccessfulDelete", f"deleted Job {job.key[1]}")
 
 

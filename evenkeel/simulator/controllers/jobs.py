@@ -8,6 +8,7 @@ from typing import ClassVar
 from evenkeel.simulator.api.builtin import PODS
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, number, rows, text
 from evenkeel.simulator.api.jobs import claim_own_pods
+from evenkeel.simulator.api.propagation import Propagation
 from evenkeel.simulator.api.selectors import selector_of
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.api.store import Change, ChangeType, Key, Stored
@@ -293,4 +294,4 @@ class FinishedJobController(Reconciler):
         if due > self.context.now():
             self.mark_at(key, due)
         else:
-            await self.actor.delete(self.context.kind(JOBS), stored)
+            await self.actor.delete(self.context.kind(JOBS), stored, Propagation.FOREGROUND)

@@ -8,6 +8,7 @@ import pytest
 
 from evenkeel.simulator.api.fields import JsonObject, child, text
 from tests.evenkeel.simulator.api.wire import PODS, cluster, config_map, pod
+from tests.evenkeel.simulator.controllers.ground import workload
 
 pytestmark = pytest.mark.anyio
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -136,3 +137,68 @@ async def test_a_namespace_takes_its_content_with_it() -> None:
         assert (await wire.get("/api/v1/pods")).items == []
         assert (await wire.get("/api/v1/configmaps")).items == ["a"]
         assert (await wire.get("/api/v1/namespaces/team")).code == 404
+
+
+@pytest.mark.parametrize(
+    ("row", "query", "body", "finalizers"),
+    [
+        ("usual", "", None, None),
+        ("in the body", "", {"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
+        ("in the query", "?propagationPolicy=Orphan", None, ["orphan"]),
+        ("in words of old", "?orphanDependents=true", None, ["orphan"]),
+        ("the body goes before the query", "?propagationPolicy=Orphan", {"propagationPolicy": "Background"}, None),
+    ],
+)
+async def test_a_propagation_holds_an_object_until_it_is_carried_out(
+    row: str, query: str, body: JsonObject | None, finalizers: list[str] | None
+) -> None:
+    async with cluster() as wire:
+        wire.server.store.create(config_map("a"))
+        answer = await wire.call("DELETE", f"{MAPS}/a{query}", body)
+        left = wire.server.store.find("v1", "ConfigMap", "a", "default")
+        assert (left is None) is (finalizers is None), row
+        assert answer.body["kind"] == ("Status" if left is None else "ConfigMap")
+        if left is not None:
+            metadata = child(left, "metadata")
+            assert (metadata["finalizers"], metadata["deletionGracePeriodSeconds"]) == (finalizers, 0)
+
+
+async def test_a_propagation_may_be_changed_while_it_holds() -> None:
+    async with cluster() as wire:
+        wire.server.store.create(running())
+        for policy, finalizers in (("Foreground", ["foregroundDeletion"]), ("Orphan", ["orphan"])):
+            wire.clock.advance(timedelta(seconds=1))
+            await wire.call("DELETE", f"{PODS}/a", {"propagationPolicy": policy, "gracePeriodSeconds": 60})
+            metadata = child(wire.server.store.read("v1", "Pod", "a", "default"), "metadata")
+            assert (metadata["finalizers"], metadata["deletionGracePeriodSeconds"]) == (finalizers, 60)
+            assert metadata["deletionTimestamp"] == "2026-01-01T00:01:01Z", "grace begins but once"
+            assert metadata["generation"] == 2
+        await wire.call("DELETE", f"{PODS}/a", {"propagationPolicy": "Background", "gracePeriodSeconds": 0})
+        assert wire.server.store.find("v1", "Pod", "a", "default") is None
+
+
+@pytest.mark.parametrize("query", ["?propagationPolicy=Sideways", "?propagationPolicy=Orphan&orphanDependents=true"])
+async def test_a_propagation_that_there_is_not(query: str) -> None:
+    async with cluster() as wire:
+        wire.server.store.create(config_map("a"))
+        answer = await wire.call("DELETE", f"{MAPS}/a{query}")
+        assert (answer.code, answer.causes[0][1]) == (422, "propagationPolicy")
+        assert wire.server.store.find("v1", "ConfigMap", "a", "default") is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "finalizers"),
+    [
+        ("Job", "/apis/batch/v1/namespaces/default/jobs", ["orphan"]),
+        ("ReplicationController", "/api/v1/namespaces/default/replicationcontrollers", ["orphan"]),
+        ("Deployment", "/apis/apps/v1/namespaces/default/deployments", None),
+    ],
+)
+async def test_kinds_older_than_garbage_collection_leave_their_pods(
+    kind: str, path: str, finalizers: list[str] | None
+) -> None:
+    async with cluster() as wire:
+        made = wire.server.store.create(workload(kind))
+        await wire.call("DELETE", f"{path}/web")
+        left = wire.server.store.find(text(made, "apiVersion"), kind, "web", "default")
+        assert (child(left, "metadata")["finalizers"] if left else None) == finalizers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.simulator.api.fields import text, value_at
+from evenkeel.simulator.api.fields import JsonObject, child, labels_of, text, value_at
 from evenkeel.simulator.api.status import StatusError
 from evenkeel.simulator.controllers.actor import Actor
 from tests.evenkeel.simulator.api.hooks import deny, hook, register, webhook
-from tests.evenkeel.simulator.api.wire import cluster, pod
+from tests.evenkeel.simulator.api.wire import cluster, config_map, pod
 from tests.evenkeel.simulator.controllers.ground import workload
 
 pytestmark = pytest.mark.anyio
@@ -86,3 +86,31 @@ async def test_a_scale_is_written_through_its_subresource_and_only_over_what_was
         assert [text(request, "subResource") for request in server.asked] == ["scale"]
         with pytest.raises(StatusError, match="resourceVersion"):
             await actor.scale(kind, made, 6)
+
+
+async def test_a_change_is_made_to_one_object_only() -> None:
+    def labelled(body: JsonObject) -> JsonObject:
+        return {**body, "metadata": {**child(body, "metadata"), "labels": {"a": "b"}}}
+
+    async with cluster() as wire:
+        actor = Actor(wire.server, "c")
+        made = await actor.create(config_map("m"))
+        kind = wire.server.store.kind_of(config_map("m"))
+        assert await actor.modify(kind, made, labelled)
+        assert labels_of(wire.server.store.read("v1", "ConfigMap", "m", "default")) == {"a": "b"}
+        wire.server.store.delete("v1", "ConfigMap", "m", "default")
+        assert not await actor.modify(kind, made, labelled)
+        wire.server.store.create(config_map("m"))
+        assert not await actor.modify(kind, made, labelled)
+        assert labels_of(wire.server.store.read("v1", "ConfigMap", "m", "default")) == {}
+
+
+async def test_a_webhook_may_refuse_a_change() -> None:
+    async with cluster() as wire, hook(deny) as server:
+        actor = Actor(wire.server, "c")
+        made = await actor.create(config_map("m"))
+        await register(wire, webhook(server))
+        with pytest.raises(StatusError, match="not today"):
+            await actor.modify(
+                wire.server.store.kind_of(config_map("m")), made, lambda body: {**body, "data": {"a": "b"}}
+            )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from evenkeel.simulator.api.fields import JsonObject, child, ensure, value_at
+from evenkeel.simulator.api.deletes import DeleteOptions
+from evenkeel.simulator.api.fields import JsonObject, child, ensure, rows, value_at
+from evenkeel.simulator.api.propagation import Propagation
 from tests.evenkeel.simulator.api.wire import config_map, definition, pod, widget
-from tests.evenkeel.simulator.controllers.ground import SECOND, Ground
+from tests.evenkeel.simulator.controllers.ground import API_VERSIONS, SECOND, Ground, workload
 
 
 def reference(owner: JsonObject) -> JsonObject:
@@ -124,3 +126,144 @@ def test_what_was_there_before_is_collected_too() -> None:
     ground.plane.start()
     ground.run()
     assert present(ground) == ["a", "b"]
+
+
+def ask(ground: Ground, kind: str, name: str, propagation: Propagation | None = None) -> None:
+    """Delete an object as a client does."""
+    found = ground.server.registry.named(API_VERSIONS[kind], kind)
+    assert found is not None
+    ground.server.parts.deleter.carry_out(found, name, "default", DeleteOptions(propagation=propagation))
+
+
+def blocking(obj: JsonObject, *owners: JsonObject) -> JsonObject:
+    for row in rows(owned(obj, *owners), "metadata", "ownerReferences"):
+        row["blockOwnerDeletion"] = True
+    return obj
+
+
+def test_in_the_foreground_what_is_owned_goes_first() -> None:
+    ground = Ground()
+    ground.create(workload("Deployment", replicas=2))
+    ground.run()
+    started = len(ground.history)
+    ask(ground, "Deployment", "web", Propagation.FOREGROUND)
+    ground.run()
+    assert [ground.names(kind) for kind in ("Deployment", "ReplicaSet", "Pod")] == [[], [], []]
+    news = ground.history[started:]
+    assert [kind for _, kind, _, verb in news if verb == "delete" and kind != "Event"] == [
+        "Pod", "Pod", "ReplicaSet", "Deployment",
+    ]  # fmt: skip
+    assert not [kind for _, kind, _, verb in news if verb == "create" and kind != "Event"], "nothing is made anew"
+
+
+def test_in_the_foreground_an_owner_waits_only_for_what_blocks_it() -> None:
+    ground = Ground()
+    owner = ground.create(config_map("a"))
+    held, free = blocking(config_map("held"), owner), owned(config_map("free"), owner)
+    for one in (held, free):
+        ensure(one, "metadata")["finalizers"] = ["example.dev/x"]
+        ground.create(one)
+    ground.run()
+    ask(ground, "ConfigMap", "a", Propagation.FOREGROUND)
+    ground.run()
+    assert present(ground) == ["a", "free", "held"]
+    assert all(value_at(ground.read("ConfigMap", name), "metadata", "deletionTimestamp") for name in present(ground))
+    unblocked = ground.read("ConfigMap", "held")
+    rows(unblocked, "metadata", "ownerReferences")[0]["blockOwnerDeletion"] = False
+    ground.server.store.update(unblocked)
+    ground.run()
+    assert present(ground) == ["free", "held"]
+
+
+def test_in_the_foreground_what_somebody_else_owns_too_is_left_to_them() -> None:
+    ground = Ground()
+    owner, other = ground.create(config_map("a")), ground.create(config_map("z"))
+    ground.create(blocking(config_map("both"), owner, other))
+    ground.run()
+    ask(ground, "ConfigMap", "a", Propagation.FOREGROUND)
+    ground.run()
+    assert present(ground) == ["both", "z"]
+    assert rows(ground.read("ConfigMap", "both"), "metadata", "ownerReferences") == [
+        reference(other) | {"blockOwnerDeletion": True}
+    ]
+
+
+def test_in_the_foreground_it_goes_down_to_what_owns_nothing() -> None:
+    ground = Ground()
+    first = ground.create(config_map("first"))
+    second = ground.create(blocking(config_map("second"), first))
+    ground.create(blocking(config_map("third"), second))
+    ground.run()
+    started = len(ground.history)
+    ask(ground, "ConfigMap", "first", Propagation.FOREGROUND)
+    ground.run()
+    gone = [name for _, kind, name, verb in ground.history[started:] if (kind, verb) == ("ConfigMap", "delete")]
+    assert gone == ["third", "second", "first"]
+
+
+def test_in_the_foreground_an_owner_of_nothing_goes_soon() -> None:
+    ground = Ground()
+    ground.create(config_map("a"))
+    ask(ground, "ConfigMap", "a", Propagation.FOREGROUND)
+    assert present(ground) == ["a"]
+    ground.run()
+    assert present(ground) == []
+
+
+def test_orphans_stay_and_can_be_adopted() -> None:
+    ground = Ground()
+    ground.create(workload("Deployment", replicas=2))
+    ground.run()
+    pods = ground.names()
+    ask(ground, "Deployment", "web", Propagation.ORPHAN)
+    ground.run()
+    assert ground.names("Deployment") == []
+    assert ground.names() == pods
+    assert "ownerReferences" not in child(ground.objects("ReplicaSet")[0], "metadata")
+    ground.create(workload("Deployment", replicas=2))
+    ground.run()
+    assert ground.names() == pods
+    assert len(ground.objects("ReplicaSet")) == 1
+
+
+def test_the_pods_of_a_job_stay_unless_asked_for() -> None:
+    ground = Ground()
+    ground.create(workload("Job"))
+    ground.run()
+    ask(ground, "Job", "web")
+    ground.run()
+    assert (ground.names("Job"), len(ground.pods())) == ([], 1)
+    assert "ownerReferences" not in child(ground.pods()[0], "metadata")
+
+
+def test_orphans_of_others_stay_theirs() -> None:
+    ground = Ground()
+    owner, other = ground.create(config_map("a")), ground.create(config_map("z"))
+    ground.create(owned(config_map("both"), owner, other))
+    ground.run()
+    ask(ground, "ConfigMap", "a", Propagation.ORPHAN)
+    ground.run()
+    assert rows(ground.read("ConfigMap", "both"), "metadata", "ownerReferences") == [reference(other)]
+    assert present(ground) == ["both", "z"]
+
+
+def test_a_policy_of_its_own_is_kept_by_what_goes_with_its_owner() -> None:
+    ground = Ground()
+    owner = ground.create(config_map("a"))
+    middle = owned(config_map("middle"), owner)
+    ensure(middle, "metadata")["finalizers"] = ["orphan"]
+    ground.create(owned(config_map("last"), ground.create(middle)))
+    ground.run()
+    ask(ground, "ConfigMap", "a")
+    ground.run()
+    assert present(ground) == ["last"]
+
+
+def test_other_finalizers_are_waited_for() -> None:
+    ground = Ground()
+    held = config_map("a")
+    ensure(held, "metadata")["finalizers"] = ["example.dev/x"]
+    ground.create(held)
+    ask(ground, "ConfigMap", "a", Propagation.ORPHAN)
+    ground.run()
+    assert child(ground.read("ConfigMap", "a"), "metadata")["finalizers"] == ["example.dev/x"]
