@@ -9,7 +9,7 @@ from typing import Final
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.pod import Pod
-from autoscaling.runtime.go_literals import parse_prometheus_duration
+from autoscaling.runtime.go_literals import format_prometheus_duration, parse_prometheus_duration
 from recommender.history.errors import HistoryError
 from recommender.history.labels import LastLabels, PodKey, home_cluster, seen_series
 from recommender.history.pieces import Piece, Span
@@ -22,6 +22,7 @@ from recommender.shell.prometheus_client import PrometheusClient
 CLUSTER_LABEL: Final = "cluster"
 """Label by which series of several clusters in one Prometheus are told apart."""
 
+_MINUTE: Final = timedelta(minutes=1)
 _SIZING_POINTS: Final = 32
 
 
@@ -99,7 +100,16 @@ class HistorySource:
         return self.flaws if self.behaviour.history_screened else None
 
     def span(self) -> Span:
-        """Return all instants of the history."""
+        """Return all instants of the history.
+
+        Raises:
+            HistoryError: They would lie infinitely close to each other.
+        """
+        if self.request.resolution <= timedelta(0):
+            raise HistoryError(
+                f"--history-resolution={self.request.resolution_text}: there must be time between two points",
+                remedy="set it to a duration such as 1h",
+            )
         return Span.before(instant(self.surroundings.now), self.request.length, self.request.resolution)
 
     def find_cluster(self) -> None:
@@ -188,9 +198,8 @@ class HistorySource:
 
     def label_piece(self, query: LabelQuery) -> Piece:
         """Return the whole time over which labels are asked for, by the minute."""
-        length = parse_prometheus_duration(query.length)
-        whole = Span.before(instant(self.surroundings.now), length, timedelta(minutes=1))
-        return Piece((), whole)
+        minutes = max(1, parse_prometheus_duration(query.length) // _MINUTE)
+        return Piece((), Span.before(instant(self.surroundings.now), (minutes - 1) * _MINUTE, _MINUTE))
 
     def labels_of(self, query: LabelQuery, piece: Piece, last: LastLabels) -> None:
         """Take in the labels of one part of the time.
@@ -198,7 +207,7 @@ class HistorySource:
         Raises:
             HistoryError: There is no answer, or it cannot be used.
         """
-        asked = query.over(f"{piece.span.count}m")
+        asked = query.over(format_prometheus_duration(piece.span.count * _MINUTE))
         answer = self.client.series_at(asked, piece.span.last)
         answer.of_shape(Shape.VECTOR, asked)
         last.take(seen_series(answer, self.cluster), self._counted)

@@ -133,10 +133,10 @@ class HistoryLoader:
         return intake.samples
 
     async def _fetched(self, source: HistorySource, pieces: list[Piece]) -> AsyncGenerator[tuple[int, Fetched], None]:
-        """Yield how many pieces are done, with each piece or, where it is too large, its parts."""
+        """Yield how many pieces are done with each piece or, where it is too large, its parts."""
         for number, piece in enumerate(pieces):
             async for fetched in self._in_parts(source.piece, piece):
-                yield number, fetched
+                yield number + 1, fetched
 
     async def _in_parts(self, fetch: Callable[[Piece], T], whole: Piece) -> AsyncGenerator[T, None]:
         """Fetch a piece, or the halves of it where it is too much, the oldest first."""
