@@ -50,10 +50,10 @@ async def recommender(
     async with client_for(server) as client:
         behaviour = Behaviour.of(profile)
         caches = Caches(client, GROUP, "", follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF)
-        caches.start()
-        await caches.wait_synced(10)
         driver = HeldDriver(T0 + started_minutes * MINUTE)
-        keeping = CheckpointSettings(CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored))
+        keeping = CheckpointSettings(
+            CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored), behaviour.running_window_saved
+        )
         metrics = RecommenderMetrics.register(CollectorRegistry())
         parts = Parts(
             caches,
@@ -68,8 +68,10 @@ async def recommender(
             name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour, threshold
         )
         loop = Loop(settings, parts, ClusterModel())
-        await loop.load_history()
+        caches.start()
         try:
+            await caches.wait_synced(10)
+            await loop.load_history()
             yield loop
         finally:
             await caches.stop()
