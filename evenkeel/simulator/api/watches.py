@@ -27,6 +27,9 @@ SHORTEST_WATCH, LONGEST_WATCH = timedelta(minutes=30), timedelta(hours=1)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _BATCH = 500
+_GATHERING_ROUNDS = 16
+"""Rounds of the event loop for which an event waits at most while others keep coming in every one of them."""
+
 _EVENT_PREFIX = {change: b'{"type":"%b","object":' % change.value.encode() for change in ChangeType}
 
 
@@ -220,6 +223,16 @@ class Watches:
                 return
             self._tell()
             await watch.wakeup.wait()
+            await self._gather_more()
+
+    async def _gather_more(self) -> None:
+        """Let changes that follow one another closely go out together: sending costs more than making an event."""
+        versions = self.objects.versions
+        for _ in range(_GATHERING_ROUNDS):
+            known = versions.revision
+            await asyncio.sleep(0)
+            if versions.revision == known:
+                return
 
     def _plan_bookmarks(self) -> None:
         """Have bookmarks sent at the next multiple of their period, unless that is planned or nobody wants any."""

@@ -275,3 +275,19 @@ async def test_what_several_threads_write_arrives_whole_and_in_order() -> None:
             for n in range(300, 320):
                 await asyncio.to_thread(write, "a", n, 1)
                 assert await seen(1) == {"a": [str(n)], "b": []}
+
+
+async def test_changes_in_a_row_go_out_together_but_not_without_end() -> None:
+    async with cluster() as wire:
+        store, rounds = wire.server.store, 200
+        store.create(config_map("a"))
+        async with wire.watch(f"{MAPS}?resourceVersion={revision(wire)}") as events:
+            (watch,) = wire.server.watches.open
+            sent: list[int] = []
+            for n in range(rounds):
+                store.merge(config_map("a", n=str(n)))
+                await asyncio.sleep(0)
+                sent.append(watch.sent)
+            assert rounds // 40 <= len(set(sent)) <= rounds // 8
+            for n in range(rounds):
+                assert text(await events.next(), "object", "data", "n") == str(n)
