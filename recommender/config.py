@@ -35,11 +35,11 @@ class MetricsSourceConfig(LeaderElectedConfig):
     container_name_label: Text = "name"
     """Label of container metrics that holds the container's name; with --use-external-metrics of their values, too."""
 
-    container_namespace_label: Annotated[Text, _LATER] = "namespace"
-    """Label of container metrics that holds the namespace."""
+    container_namespace_label: Text = "namespace"
+    """Label of container metrics in Prometheus that holds the namespace."""
 
-    container_pod_name_label: Annotated[Text, _LATER] = "pod_name"
-    """Label of container metrics that holds the pod's name."""
+    container_pod_name_label: Text = "pod_name"
+    """Label of container metrics in Prometheus that holds the pod's name."""
 
     external_metrics_cpu_metric: Text = ""
     """Name of the CPU metric in the external metrics API, in cores by the labels pod and --container-name-label; empty
@@ -48,62 +48,64 @@ class MetricsSourceConfig(LeaderElectedConfig):
     external_metrics_memory_metric: Text = ""
     """Name of the memory metric in the external metrics API, in bytes by the same labels; empty for none."""
 
-    history_cpu_metric: Annotated[Text, _LATER] = "container_cpu_usage_seconds_total"
+    history_cpu_metric: Text = "container_cpu_usage_seconds_total"
     """Prometheus counter that CPU history is computed from."""
 
-    history_length: Annotated[PrometheusDuration, _LATER] = timedelta(days=8)
+    history_length: PrometheusDuration = timedelta(days=8)
     """How far back Prometheus is asked for history."""
 
-    history_memory_metric: Annotated[Text, _LATER] = "container_memory_working_set_bytes"
+    history_memory_metric: Text = "container_memory_working_set_bytes"
     """Prometheus gauge that memory history is taken from."""
 
-    history_resolution: Annotated[PrometheusDuration, _LATER] = timedelta(hours=1)
+    history_resolution: PrometheusDuration = timedelta(hours=1)
     """Time between two points of the history."""
 
-    metric_for_pod_labels: Annotated[Text, _LATER] = 'up{job="kubernetes-pods"}'
-    """Prometheus query whose series carry the labels of pods."""
+    metric_for_pod_labels: Text = 'up{job="kubernetes-pods"}'
+    """Prometheus query whose series carry the labels of pods. Upstream needs a range in it, such as [8d]; otherwise one
+    without is asked over --history-length."""
 
-    password: Annotated[Secret, _LATER] = SecretStr("")
-    """Password for Prometheus. The environment variable PROMETHEUS_PASSWORD counts where neither user name nor password
-    is given by flag."""
+    password: Secret = SecretStr("")
+    """Password for Prometheus. The environment variable PROMETHEUS_PASSWORD counts where not user name and password
+    are both given by flag."""
 
-    pod_label_prefix: Annotated[Text, _LATER] = "pod_label_"
+    pod_label_prefix: Text = "pod_label_"
     """Prefix that marks the labels of a pod among the labels of those series."""
 
-    pod_name_label: Annotated[Text, _LATER] = "kubernetes_pod_name"
+    pod_name_label: Text = "kubernetes_pod_name"
     """Label of those series that holds the pod's name."""
 
-    pod_namespace_label: Annotated[Text, _LATER] = "kubernetes_namespace"
+    pod_namespace_label: Text = "kubernetes_namespace"
     """Label of those series that holds the pod's namespace."""
 
-    prometheus_address: Annotated[Text, _LATER] = "http://prometheus.monitoring.svc"
+    prometheus_address: Text = "http://prometheus.monitoring.svc"
     """Base address of Prometheus."""
 
-    prometheus_bearer_token: Annotated[Secret, _LATER] = SecretStr("")
+    prometheus_bearer_token: Secret = SecretStr("")
     """Token for Prometheus."""
 
-    prometheus_bearer_token_file: Annotated[Text, _LATER] = ""
-    """File that holds the token for Prometheus; it wins over --prometheus-bearer-token."""
+    prometheus_bearer_token_file: Text = ""
+    """File that holds the token for Prometheus, read anew for every request; it wins over --prometheus-bearer-token."""
 
-    prometheus_cadvisor_job_name: Annotated[Text, _LATER] = "kubernetes-cadvisor"
+    prometheus_cadvisor_job_name: Text = "kubernetes-cadvisor"
     """Prometheus job of the container metrics; empty for any."""
 
-    prometheus_insecure: Annotated[Toggle, _LATER] = False
+    prometheus_insecure: Toggle = False
     """Do not check the certificate of Prometheus."""
 
-    prometheus_query_timeout: Annotated[Duration, _LATER] = timedelta(minutes=5)
-    """How long one query to Prometheus may take."""
+    prometheus_query_timeout: Duration = timedelta(minutes=5)
+    """How long one query to Prometheus may take, from the first byte sent to the last received."""
 
     storage: Text = ""
-    """Where history comes from at start: prometheus (not available yet), or checkpoints with any other value."""
+    """Where history comes from at start: prometheus, or checkpoints with any other value. With prometheus no checkpoints
+    are written."""
 
     use_external_metrics: Toggle = False
     """Take usage of the pods that VerticalPodAutoscalers select from the external metrics API instead of
     metrics-server: one request for each pod and metric in every round."""
 
-    username: Annotated[Text, _LATER] = ""
-    """User name for Prometheus. The environment variable PROMETHEUS_USERNAME counts where neither user name nor
-    password is given by flag."""
+    username: Text = ""
+    """User name for Prometheus. The environment variable PROMETHEUS_USERNAME counts where not user name and
+    password are both given by flag."""
 
     environment_username: Annotated[str, Environment("PROMETHEUS_USERNAME")] = ""
     """User name for Prometheus from the environment."""
@@ -119,8 +121,6 @@ class MetricsSourceConfig(LeaderElectedConfig):
                 "--prometheus-bearer-token, --prometheus-bearer-token-file and --username exclude each other; "
                 "choose one way to sign in to Prometheus"
             )
-        if self.storage == "prometheus":
-            yield "--storage=prometheus is not available yet in this version; leave it out to start from checkpoints"
 
 
 class RecommenderConfig(MetricsSourceConfig):

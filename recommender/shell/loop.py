@@ -33,7 +33,9 @@ from recommender.samples import SampleColumns, UsageColumns
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
+from recommender.shell.history_source import Surroundings
 from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import UsageSource
 from recommender.status import (
@@ -93,6 +95,7 @@ class Parts:
     metrics: RecommenderMetrics
     vitals: Vitals
     driver: Driver
+    history: HistoryLoader | None = None
 
 
 @dataclass(slots=True)
@@ -119,7 +122,13 @@ class Loop:
         self._rule = WriteRule(self.settings.status_change_threshold, self.parts.driver.now())
 
     async def load_history(self) -> None:
-        """Take in the stored checkpoints, before the first round (spec: recommender:6.4)."""
+        """Take in what is stored, before the first round: checkpoints, or history from Prometheus.
+
+        Spec: recommender 6.4, 7.
+        """
+        if self.parts.history is not None:
+            await self._load_past(self.parts.history)
+            return
         await self._load_vpas()
         now = self.parts.driver.now()
         stored = [c for c in self.parts.caches.checkpoints.snapshot() if c.namespace not in self.settings.ignored]
@@ -131,6 +140,15 @@ class Loop:
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
+
+    async def _load_past(self, history: HistoryLoader) -> None:
+        """Take in history from Prometheus, knowing which labels the VPAs' selectors ask for."""
+        await self.announce_fetching()
+        await self._load_vpas()
+        selectors = (tracked.selector for tracked in self.model.vpas.values())
+        asked_labels = frozenset(each.key for selector in selectors for each in selector.requirements)
+        pods = tuple(self.parts.caches.pods.snapshot())
+        await history.load(self.model, Surroundings(pods, asked_labels, self.parts.driver.now()))
 
     async def announce_fetching(self) -> None:
         """Say of every VPA served that its history is being loaded; the first round says that it no longer is.
@@ -168,8 +186,10 @@ class Loop:
             await self.update_vpas()
         with step.labels("MaintainCheckpoints").time():
             written_at = self.parts.driver.now()
-            await self.parts.checkpoints.write(self.model, self.parts.caches, written_at)
-            await self.parts.checkpoints.collect_orphans(self.parts.caches, written_at)
+            # With history from Prometheus, checkpoints are neither written nor collected.
+            if self.parts.history is None:
+                await self.parts.checkpoints.write(self.model, self.parts.caches, written_at)
+                await self.parts.checkpoints.collect_orphans(self.parts.caches, written_at)
         with step.labels("GarbageCollect").time():
             await self._collect_garbage()
 

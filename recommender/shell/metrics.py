@@ -15,6 +15,7 @@ from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST
 from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.shell.bulk_histogram import BulkHistogram
+from recommender.shell.history_metrics import HistoryMetrics
 
 LATENCY_BUCKETS_SECONDS = (
     *(1.0, 2.0, 5.0, 7.5, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0),
@@ -142,6 +143,7 @@ class RecommenderMetrics:
     metric_server_responses: Counter
     prometheus_requests: Counter
     prometheus_request_duration: Histogram
+    history: HistoryMetrics
     resource_reads: Counter
     quality: QualityMetrics
 
@@ -177,6 +179,7 @@ class RecommenderMetrics:
                 REQUEST_BUCKETS_SECONDS,
                 *request,
             ),
+            history=HistoryMetrics.register(registry),
             resource_reads=counter(
                 "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
             ),
