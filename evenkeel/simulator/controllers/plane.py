@@ -22,11 +22,13 @@ from evenkeel.simulator.controllers.reconciler import Reconciler
 from evenkeel.simulator.controllers.replicasets import ReplicaSetController, ReplicationControllerController
 from evenkeel.simulator.controllers.scheduler import Scheduler
 from evenkeel.simulator.controllers.statefulsets import StatefulSetController
+from evenkeel.simulator.controllers.taint_eviction import TaintEvictionController
 from evenkeel.simulator.controllers.turns import Turns, advance
 
 CONTROLLERS: tuple[type[Reconciler], ...] = (
     NamespaceController,
     NodeTaintController,
+    TaintEvictionController,
     DeploymentController,
     ReplicaSetController,
     ReplicationControllerController,
