@@ -96,8 +96,8 @@ class MetricsSourceConfig(LeaderElectedConfig):
     """How long one query to Prometheus may take, from the first byte sent to the last received."""
 
     storage: Text = ""
-    """Where history comes from at start: prometheus, or checkpoints with any other value. With prometheus no checkpoints
-    are written."""
+    """Where history comes from at start: prometheus, or checkpoints with any other value. With prometheus no
+    checkpoints are written."""
 
     use_external_metrics: Toggle = False
     """Take usage of the pods that VerticalPodAutoscalers select from the external metrics API instead of

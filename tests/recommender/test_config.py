@@ -178,9 +178,13 @@ def test_what_cannot_work_is_refused(row: str, words: list[str], message: str) -
 
 
 def test_two_ways_to_sign_in_do_not_contradict_each_other() -> None:
-    with pytest.raises(ConfigurationError) as refused:
-        _read("--prometheus-bearer-token=t", "--username=u")
-    assert "exclude each other" not in str(refused.value)
+    config = _read("--prometheus-bearer-token=t", "--username=u")
+    assert (config.prometheus_bearer_token.get_secret_value(), config.username) == ("t", "u")
+
+
+def test_history_from_prometheus_can_be_asked_for() -> None:
+    config = _read("--storage=prometheus", "--history-length=2w", "--metric-for-pod-labels=up[8d]")
+    assert (config.storage, config.history_length.days, config.metric_for_pod_labels) == ("prometheus", 14, "up[8d]")
 
 
 def test_caps_are_quantities_and_zero_means_none() -> None:

@@ -121,12 +121,18 @@ def test_families_have_upstreams_names_types_labels_and_buckets(row: str, name: 
 def test_there_is_no_other_family() -> None:
     metrics, registry = _registered()
     _touch(metrics)
-    assert exposed(registry, "").keys() == {name for _, name, _ in FAMILIES}
+    assert exposed(registry, "vpa_").keys() == {name for _, name, _ in FAMILIES}
+
+
+def test_of_history_every_reason_is_shown_from_the_start() -> None:
+    _, registry = _registered()
+    lines = exposition(registry).splitlines()
+    assert 'evenkeel_recommender_history_bad_series_total{reason="zombie"} 0' in [line.removesuffix(".0") for line in lines]
 
 
 def test_before_the_first_round_the_families_without_labels_are_there() -> None:
     _, registry = _registered()
-    assert exposed(registry, "").keys() == {
+    assert exposed(registry, "vpa_").keys() == {
         "vpa_recommender_aggregate_container_states_count",
         "vpa_recommender_recommendation_latency_seconds",
     }
