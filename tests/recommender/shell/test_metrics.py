@@ -127,7 +127,9 @@ def test_there_is_no_other_family() -> None:
 def test_of_history_every_reason_is_shown_from_the_start() -> None:
     _, registry = _registered()
     lines = exposition(registry).splitlines()
-    assert 'evenkeel_recommender_history_bad_series_total{reason="zombie"} 0' in [line.removesuffix(".0") for line in lines]
+    assert 'evenkeel_recommender_history_bad_series_total{reason="zombie"} 0' in [
+        line.removesuffix(".0") for line in lines
+    ]
 
 
 def test_before_the_first_round_the_families_without_labels_are_there() -> None:
