@@ -140,6 +140,12 @@ class Behaviour:
         "A memory window that begins with a use of zero takes in what comes later, OOM kills included. Otherwise the "
         "zero stands for the whole window, and up to a day of memory is missing.",
     )
+    oom_without_samples: bool = _switch(
+        "B-5, cases 11, 12, 15",
+        "The need that an OOM kill shows counts at once and for three half lives: the memory target is no less, "
+        "however many other pods there are, and whether or not the container had a sample. A kill of a pod that is "
+        "not known yet is tried again in two more rounds.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

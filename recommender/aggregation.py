@@ -2,15 +2,16 @@
 
 Samples of all containers of one name in pods that share a key go into one aggregate: a CPU histogram and a histogram of
 memory peaks. Upstream's key is the pod's full set of labels. What makes up the key is a function, so that another one
-can leave out labels that change with every rollout.
+can go by the controllers above a pod, see ``owner_keys``.
 
-Spec: recommender 3.1, 9.2.
+Spec: recommender 3.1, 9.2; beyond:B-3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 import numpy as np
@@ -39,6 +40,15 @@ UPDATE_MODES: Final[tuple[UpdateMode | None, ...]] = (None, *UpdateMode)
 _MODE_CODES: Final = {mode: code for code, mode in enumerate(UPDATE_MODES)}
 
 
+class Basis(Enum):
+    """What a sharing key goes by."""
+
+    LABELS = "labels"
+    CONTROLLER = "controller"
+    UNSETTLED = "unsettled"
+    """The controller, whose own controllers are not known yet; gives way to a key by what is found later."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharingKey:
     """What pods have in common whose containers share histograms.
@@ -46,10 +56,12 @@ class SharingKey:
     Args:
         text: Tells the key from every other one in its namespace.
         labels: What selectors are matched against.
+        basis: What it goes by.
     """
 
     text: str
     labels: Mapping[str, str]
+    basis: Basis = Basis.LABELS
 
 
 KeyFunction = Callable[[Pod], SharingKey]
@@ -70,6 +82,7 @@ class AggregateTable:
         rows: Which rows are in use.
         first_sample: int64[rows], instant of the first CPU sample, ``LATEST`` before.
         last_sample: int64[rows], instant of the last CPU sample, ``NEVER`` before.
+        last_peak: int64[rows], end of the last window that a memory peak was added for, ``NEVER`` before.
         sample_count: int64[rows], CPU samples.
         created: int64[rows], instant of creation.
         interval: int64[rows], nanoseconds for which a memory peak is kept.
@@ -81,6 +94,8 @@ class AggregateTable:
         update_mode: int8[rows], place in ``UPDATE_MODES``.
         last_cpu: int64[rows], last uncapped CPU target in millicores, 0 for none.
         last_memory: int64[rows], last uncapped memory target in bytes, 0 for none.
+        oom_need: int64[rows], largest need in force that an OOM kill showed, in bytes, 0 for none.
+        oom_need_until: int64[rows], instant until which it is in force.
     """
 
     def __init__(self, settings: ModelSettings, capacity: int = 64) -> None:
@@ -92,6 +107,7 @@ class AggregateTable:
         self.memory = HistogramBank(MEMORY_BUCKETS, settings.memory_half_life, capacity)
         self.first_sample: Integers = np.zeros(capacity, dtype=np.int64)
         self.last_sample: Integers = np.zeros(capacity, dtype=np.int64)
+        self.last_peak: Integers = np.zeros(capacity, dtype=np.int64)
         self.sample_count: Integers = np.zeros(capacity, dtype=np.int64)
         self.created: Integers = np.zeros(capacity, dtype=np.int64)
         self.interval: Integers = np.zeros(capacity, dtype=np.int64)
@@ -103,6 +119,8 @@ class AggregateTable:
         self.update_mode: NDArray[np.int8] = np.zeros(capacity, dtype=np.int8)
         self.last_cpu: Integers = np.zeros(capacity, dtype=np.int64)
         self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
+        self.oom_need: Integers = np.zeros(capacity, dtype=np.int64)
+        self.oom_need_until: Integers = np.zeros(capacity, dtype=np.int64)
 
     def create(self, now: int) -> int:
         """Return the row of a new, empty aggregate.
@@ -114,12 +132,14 @@ class AggregateTable:
         if row >= len(self.created):
             self._grow(row + 1)
         self.first_sample[row], self.last_sample[row] = LATEST, NEVER
+        self.last_peak[row] = NEVER
         self.sample_count[row] = 0
         self.created[row] = now
         self.interval[row] = self._default_interval
         self.interval_count[row] = self.settings.memory_interval_count
         self.oom_ratio[row] = self.settings.oom_bump_up_ratio
         self.oom_bump[row] = self._default_bump
+        self.oom_need[row] = self.oom_need_until[row] = 0
         self.detach(row)
         return row
 
@@ -129,6 +149,7 @@ class AggregateTable:
         self.memory.reserve(capacity)
         self.first_sample = grown(self.first_sample, capacity, 0)
         self.last_sample = grown(self.last_sample, capacity, 0)
+        self.last_peak = grown(self.last_peak, capacity, 0)
         self.sample_count = grown(self.sample_count, capacity, 0)
         self.created = grown(self.created, capacity, 0)
         self.interval = grown(self.interval, capacity, 0)
@@ -140,6 +161,8 @@ class AggregateTable:
         self.update_mode = grown(self.update_mode, capacity, 0)
         self.last_cpu = grown(self.last_cpu, capacity, 0)
         self.last_memory = grown(self.last_memory, capacity, 0)
+        self.oom_need = grown(self.oom_need, capacity, 0)
+        self.oom_need_until = grown(self.oom_need_until, capacity, 0)
 
     def release(self, row: int) -> None:
         """Forget an aggregate."""
@@ -221,6 +244,18 @@ class AggregateTable:
         _check(rows)
         buckets = MEMORY_BUCKETS.bucket_of_amounts(peaks)
         self.memory.apply(WeightChanges(rows, buckets, MEMORY_PEAK_WEIGHT, instants, taken))
+        np.maximum.at(self.last_peak, rows, instants)
+
+    def absorb(self, row: int, other: int) -> None:
+        """Let an aggregate take over all that another one has seen; the other one is left to be released."""
+        rows, others = np.array([row], dtype=np.int64), np.array([other], dtype=np.int64)
+        self.cpu.merge(rows, self.cpu, others)
+        self.memory.merge(rows, self.memory, others)
+        self.first_sample[row] = min(self.first_sample[row], self.first_sample[other])
+        for column in (self.last_sample, self.last_peak, self.oom_need, self.oom_need_until):
+            column[row] = max(column[row], column[other])
+        self.sample_count[row] += self.sample_count[other]
+        self.created[row] = min(self.created[row], self.created[other])
 
 
 def _bytes(amount: float) -> int:

@@ -63,6 +63,8 @@ def collect(model: ClusterModel, existing: Collection[NamespacedName], now: date
     if empty.any():
         contributing = _contributing_places(model, existing)
         gone |= empty & ~np.array([place in contributing for place in places], dtype=np.bool_)
+    # What an OOM kill has shown outlives the pod that showed it, which may never have had a sample.
+    gone &= model.aggregates.oom_need_until[rows] <= instant(now)
     _remove(model, [places[i] for i in np.flatnonzero(gone)], rows[gone])
     model.collected_at = instant(now)
     return int(gone.sum())

@@ -17,6 +17,7 @@ from recommender.amounts import scaled
 from recommender.container_table import ContainerTable
 from recommender.instants import NEVER
 from recommender.memory_peaks import PeakChanges, apply_in_order, move_windows
+from recommender.oom_needs import note_needs
 from recommender.samples import SampleColumns, turns
 
 Flags = NDArray[np.bool_]
@@ -102,6 +103,7 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
         recorded[positions] = in_time
         needs[positions] = needed
         counted = SampleColumns(turn.containers, turn.instants, needed).select(in_time)
+        note_needs(aggregates, aggregate[in_time], counted.amounts, counted.instants)
         moved = move_windows(containers, aggregates, counted, is_oom=True)
         changes.append(moved.placed(positions[in_time]))
     apply_in_order(aggregates, changes)

@@ -19,6 +19,7 @@ from recommender.cluster_model import ClusterModel
 from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
 from recommender.hpa_conflict import note_use
+from recommender.oom_needs import with_needs
 from recommender.postprocess import humanised, recommendations, rounded_estimates
 from recommender.quality import Members, TargetChanges, replace_targets
 from recommender.settings import EstimatorSettings, RenderingSettings
@@ -60,7 +61,7 @@ def recommend(
             autoscaler are derived, and which conditions there are.
     """
     seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
-    usage = merged_usage(model.aggregates, seen, settings)
+    usage = with_needs(model.aggregates, seen, merged_usage(model.aggregates, seen, settings))
     if behaviour.hpa_conflict is HpaConflict.DERIVE:
         note_use(seen, usage, settings)
     estimates = rounded_estimates(seen, estimate(seen, usage, settings), rendering)

@@ -22,6 +22,7 @@ from recommender.cluster_model import ClusterModel
 from recommender.container_table import ContainerTable
 from recommender.grouping import Groups
 from recommender.instants import instant, moment
+from recommender.oom_needs import note_needs
 
 Integers = NDArray[np.int64]
 
@@ -131,7 +132,14 @@ def _go_on(containers: ContainerTable, row: int, window: RunningWindow) -> None:
 
 
 def _count(aggregates: AggregateTable, rows: Sequence[int], windows: Sequence[RunningWindow]) -> None:
-    """Add the peaks, which the stored histograms lack."""
+    """Add the peaks, which the stored histograms lack; one that exceeds what was used shows the need at an OOM kill."""
+    kills = [(row, window) for row, window in zip(rows, windows, strict=True) if window.peak > window.usage_peak]
+    note_needs(
+        aggregates,
+        np.array([row for row, _ in kills], dtype=np.int64),
+        np.array([window.peak for _, window in kills], dtype=np.int64),
+        np.array([instant(window.last_sample) for _, window in kills], dtype=np.int64),
+    )
     aggregates.change_peaks(
         np.array(rows, dtype=np.int64),
         np.array([window.peak for window in windows], dtype=np.int64),

@@ -28,6 +28,7 @@ class ModelSettings:
         memory_saver: Whether pods that no VPA selects are left out.
         garbage_interval: Time between two collections of aggregates.
         zero_peaks_give_way: Whether more use takes the place of a window's peak of zero (beyond:B-4).
+        oom_needs_count: Whether the need that an OOM kill shows counts beside the percentile (beyond:B-5).
     """
 
     memory_interval: timedelta = _DAY
@@ -40,6 +41,7 @@ class ModelSettings:
     memory_saver: bool = False
     garbage_interval: timedelta = timedelta(hours=1)
     zero_peaks_give_way: bool = False
+    oom_needs_count: bool = False
 
 
 @dataclass(frozen=True, slots=True)

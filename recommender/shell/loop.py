@@ -25,8 +25,10 @@ from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
 from recommender.hpa_conflict import note_horizontal_scaling
+from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
+from recommender.oom_needs import lapse
 from recommender.quality import usage_quality
 from recommender.recommending import recommend
 from recommender.samples import SampleColumns, UsageColumns
@@ -48,6 +50,7 @@ from recommender.status import (
     status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
+from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
 from recommender.write_rule import WriteRule
 
 log = structlog.get_logger()
@@ -106,6 +109,7 @@ class Loop:
         problems: Of each VPA served, why its target cannot be used; empty where it can.
         seen: Pods as they were when last observed.
         missing_since: Since when each VPA has been without a recommendation, and when that was last reported.
+        waiting_ooms: OOM kills of pods that are not known yet.
     """
 
     settings: LoopSettings
@@ -114,6 +118,7 @@ class Loop:
     problems: dict[NamespacedName, str] = field(default_factory=dict)
     seen: dict[NamespacedName, Pod] = field(default_factory=dict)
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
+    waiting_ooms: tuple[WaitingOom, ...] = ()
     _matcher: UsageMatcher = field(init=False)
     _rule: WriteRule = field(init=False)
 
@@ -239,12 +244,7 @@ class Loop:
             self.take_usage(matched.columns, now)
             if matched.dropped and not self.model.settings.memory_saver:
                 log.debug("samples of unknown containers dropped", samples=matched.dropped)
-        kills = parts.caches.take_kills()
-        taken = self.model.take_ooms(kills, now)
-        self._show_quality(taken.needs, MEMORY, is_oom=True)
-        for kill, became in zip(kills, taken.outcomes, strict=True):
-            told = log.info if became is OomOutcome.RECORDED else log.warning
-            told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=became.value)
+        self._take_kills(now)
         parts.metrics.aggregates.set(self.model.aggregate_count)
 
     def take_usage(self, columns: UsageColumns, now: datetime) -> None:
@@ -252,6 +252,18 @@ class Loop:
         outcome = self.model.take_usage(columns, now)
         self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU)
         self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY)
+
+    def _take_kills(self, now: datetime) -> None:
+        """Take in the OOM kills noticed since the last round, and those that wait for their pods."""
+        held = ROUNDS_HELD if self.settings.behaviour.oom_without_samples else 0
+        settled = settle(self.model, self.waiting_ooms, self.parts.caches.take_kills(), now, held)
+        self.waiting_ooms = settled.waiting
+        self._show_quality(settled.needs, MEMORY, is_oom=True)
+        for kill, became in settled.outcomes:
+            told = log.info if became is OomOutcome.RECORDED else log.warning
+            told("OOM kill", pod=f"{kill.namespace}/{kill.pod}", container=kill.container, outcome=became.value)
+            self.parts.metrics.oom_kills.labels(became.value).inc()
+        lapse(self.model.aggregates, instant(now))
 
     def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:
         """Show how far samples that were taken in are from the recommendations of their containers."""

@@ -145,6 +145,7 @@ class RecommenderMetrics:
     prometheus_request_duration: Histogram
     history: HistoryMetrics
     resource_reads: Counter
+    oom_kills: Counter
     quality: QualityMetrics
 
     @classmethod
@@ -182,6 +183,12 @@ class RecommenderMetrics:
             history=HistoryMetrics.register(registry),
             resource_reads=counter(
                 "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
+            ),
+            oom_kills=Counter(
+                "evenkeel_recommender_oom_kills",
+                "OOM kills noticed, by what became of them",
+                ["outcome"],
+                registry=registry,
             ),
             quality=QualityMetrics.register(registry),
         )

@@ -13,7 +13,7 @@ from recommender.settings import ModelSettings
 @pytest.mark.parametrize(
     ("row", "profile", "expected"),
     [
-        ("beyond:B-4", Profile.EVENKEEL, ModelSettings(zero_peaks_give_way=True)),
+        ("beyond:B-4, B-5", Profile.EVENKEEL, ModelSettings(zero_peaks_give_way=True, oom_needs_count=True)),
         ("upstream", Profile.UPSTREAM, ModelSettings()),
     ],
 )

@@ -14,7 +14,9 @@ from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
+from recommender.__main__ import model_settings
 from recommender.cluster_model import ClusterModel
+from recommender.config import RecommenderConfig
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
@@ -67,7 +69,7 @@ async def recommender(
         settings = LoopSettings(
             name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour, threshold
         )
-        loop = Loop(settings, parts, ClusterModel())
+        loop = Loop(settings, parts, ClusterModel(model_settings(RecommenderConfig(profile=profile))))
         caches.start()
         try:
             await caches.wait_synced(10)

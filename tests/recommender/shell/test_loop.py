@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from http import HTTPStatus
 
 import pytest
@@ -10,6 +11,9 @@ from autoscaling.behaviour import Profile
 from evenkeel.simulator.api.metrics import StaticMetrics
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
+from recommender.oom import OomRecord
+from recommender.waiting_ooms import WaitingOom
+from tests.builders import T0
 from tests.embedded import GROUP, Json, api_server, deploy, pod_object, vpa_object
 from tests.recommender.shell.stage import (
     conditions,
@@ -24,6 +28,7 @@ from tests.recommender.shell.stage import (
 )
 
 pytestmark = pytest.mark.anyio
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -336,3 +341,51 @@ async def test_a_bound_below_the_need_shows(server: ApiServer, row: str, profile
     async with recommender(server, profile=profile) as loop:
         await run_at(loop, 1)
     assert conditions(server).get("CappedBelowObservedNeed") == shown, row
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "rounds", "outcome"),
+    [
+        ("beyond:B-5", Profile.EVENKEEL, 3, "unknown_pod"),
+        ("case:12", Profile.EVENKEEL, 2, None),
+        ("upstream", Profile.UPSTREAM, 1, "unknown_pod"),
+    ],
+)
+async def test_a_kill_of_an_unknown_pod_is_given_up_after_some_rounds_and_counted(
+    server: ApiServer, row: str, profile: Profile, rounds: int, outcome: str | None
+) -> None:
+    annotations = {"offending_containers": "main", "offending_containers_usage": "1Gi", "starved_resource": "memory"}
+    async with recommender(server, profile=profile) as loop:
+        version = loop.parts.caches.evictions.version
+        server.store.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": "e", "namespace": "default", "annotations": annotations},
+                "reason": "Evicted",
+                "involvedObject": {"kind": "Pod", "namespace": "default", "name": "gone"},
+            }
+        )
+        await until(lambda: loop.parts.caches.evictions.version != version)
+        for minutes in range(rounds):
+            await run_at(loop, minutes)
+        kills = loop.parts.metrics.oom_kills
+        counted = {
+            s.labels["outcome"]: s.value for m in kills.collect() for s in m.samples if s.name.endswith("_total")
+        }
+    assert counted == ({outcome: 1.0} if outcome else {}), row
+
+
+async def test_an_oom_kill_of_one_of_many_raises_the_target_of_all(server: ApiServer) -> None:
+    used(server, 1, memory="200Mi")
+    for number in range(1, 10):
+        server.store.create(pod_object(f"web-{number}", "web"))
+        used(server, 1, memory="200Mi", pod=f"web-{number}")
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        kill = OomRecord("default", "web-9", "main", T0 + MINUTE, 400 * 2**20)
+        loop.waiting_ooms = (WaitingOom(kill, 0),)
+        await run_at(loop, 2)
+    found = target(server)
+    assert isinstance(found, dict)
+    assert found["memory"] == "575Mi", "case:15"
