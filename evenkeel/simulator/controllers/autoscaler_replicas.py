@@ -133,7 +133,7 @@ def _says_nothing(pod: JsonObject, sample: Sample, now: datetime) -> bool:
 
 
 def propose(metric: Metric, scene: Scene, pace: Pace) -> Proposal:
-    """Return what one metric of pods calls for (spec: bug case 43).
+    """Return what one metric of pods calls for (spec: case:43).
 
     Args:
         metric: A metric of a resource or of one container's.

@@ -44,7 +44,7 @@ class _View:
 
 
 class AutoscalerController(Reconciler):
-    """Scales the targets of HorizontalPodAutoscalers of autoscaling/v2 (spec: bug case 43).
+    """Scales the targets of HorizontalPodAutoscalers of autoscaling/v2 (spec: case:43).
 
     Each is looked at once in a period, whatever changes meanwhile. Usage comes straight from the source of the metrics
     API, so that faults of requests do not reach it; metrics other than those of pods' resources are not served here.

@@ -117,7 +117,7 @@ def test_new_pods_are_given_time_and_the_number_stays_at_the_aim() -> None:
 
 
 def test_smaller_requests_alone_call_for_more_replicas() -> None:
-    """Bug case 43: utilization is a share of the requests, so that a VPA that shrinks them makes the target grow."""
+    """Spec: case:43. Utilization is a share of the requests, so that a VPA that shrinks them makes the target grow."""
     ground = grounded()
     look(ground, 50)
     assert replicas(ground) == 2

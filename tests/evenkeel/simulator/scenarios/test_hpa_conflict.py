@@ -1,4 +1,4 @@
-"""The scenario hpa-conflict: what it expects follows from the rules of both autoscalers (bug case 43, beyond:B-14)."""
+"""The scenario hpa-conflict: what it expects follows from the rules of both autoscalers (case:43, beyond:B-14)."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def pods_of(count: int, request_milli: int) -> list[JsonObject]:
     ]
 
 
-def test_the_series_of_bug_case_43() -> None:
-    """Case 43: requests set to use, 80 % aimed at: 1, 0.8, 0.64, 0.512, 0.41, 0.328 of a core, without end."""
+def test_the_series_of_case_43() -> None:
+    """Spec: case:43. Requests set to use, 80 % aimed at: 1, 0.8, 0.64, 0.512, 0.41, 0.328 of a core, without end."""
     metric = Metric(MetricType.RESOURCE, "cpu", aim=Aim(utilization=80))
     load, replicas, series = 1024 * 10**6, 1024, []
     for _ in range(6):

@@ -62,7 +62,7 @@ def test_the_expected_end_state_is_reached(case: Case, results: dict[Case, Futur
 
 
 def test_the_spiral_of_two_autoscalers_keeps_to_its_law(results: dict[Case, Future[Result]]) -> None:
-    """Bug case 43: step by step pods are added and requests shrink to what follows from their number."""
+    """Spec: case:43. Step by step pods are added and requests shrink to what follows from their number."""
     happenings = results["hpa-conflict", Profile.UPSTREAM].result().happenings
     law = Spiral(load_milli=1200, share=60)
     told = [one.message for one in happenings if isinstance(one, Told) and one.reason == "SuccessfulRescale"]
