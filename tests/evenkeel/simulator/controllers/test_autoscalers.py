@@ -297,8 +297,11 @@ def test_two_autoscalers_of_the_same_pods_both_stop() -> None:
     child(double, "metadata")["name"] = "double"
     ground.create(double)
     ground.create(autoscaler("Deployment", "gone"))
+    ground.create(workload("Deployment", "db", replicas=1))
+    ground.create(autoscaler("Deployment", "db"))
     look(ground, 100)
     assert replicas(ground) == 2
+    assert conditions(ground, "db")["ScalingActive"][1] != "AmbiguousSelector"
     for name, other in (("web", "double"), ("double", "web")):
         assert conditions(ground, name)["ScalingActive"] == ("False", "AmbiguousSelector")
         assert any(f"scaled by {other} as well" in said for said in messages(ground, "AmbiguousSelector"))
