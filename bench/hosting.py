@@ -53,6 +53,11 @@ class ApiHost:
         )
         self.hosted = self._heard()
 
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that it has used so far."""
+        return cpu_seconds(self._process.pid)
+
     def write(self, writes: int) -> Hosted:
         """Have it change pods, and wait until it has."""
         self.begin_writing(writes)
