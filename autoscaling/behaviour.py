@@ -146,6 +146,11 @@ class Behaviour:
         "however many other pods there are, and whether or not the container had a sample. A kill of a pod that is "
         "not known yet is tried again in two more rounds.",
     )
+    renamed_or_removed_containers: bool = _switch(
+        "B-6",
+        "A container that no running pod has any more takes no share of the pod's minimum, and leaves the "
+        "recommendation an hour after its last sample. Otherwise it stays for eight days, or until the next restart.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

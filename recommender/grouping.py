@@ -47,6 +47,7 @@ class Groups:
         is_scaled: bool[groups], whether the container's policy lets it be scaled.
         controls_cpu: bool[groups], whether CPU is recommended.
         controls_memory: bool[groups], whether memory is recommended.
+        is_present: bool[groups], whether the container takes its share of a pod's minimum.
     """
 
     vpas: tuple[TrackedVpa, ...]
@@ -59,6 +60,7 @@ class Groups:
     is_scaled: Flags
     controls_cpu: Flags
     controls_memory: Flags
+    is_present: Flags
 
     @classmethod
     def of(cls, vpas: Sequence[TrackedVpa]) -> Groups:
@@ -92,6 +94,7 @@ class Groups:
             np.array([c is not None for c in controlled], dtype=np.bool_),
             np.array([CPU in (c or ()) for c in controlled], dtype=np.bool_),
             np.array([MEMORY in (c or ()) for c in controlled], dtype=np.bool_),
+            np.ones(len(names), dtype=np.bool_),
         )
 
     def __len__(self) -> int:
@@ -100,9 +103,9 @@ class Groups:
 
     @property
     def scaled_in_vpa(self) -> Integers:
-        """int64[groups], how many groups of the same VPA are scaled."""
+        """int64[groups], how many groups of the same VPA are scaled and present."""
         owners = np.repeat(np.arange(len(self.vpas)), np.diff(self.bounds))
-        counts = np.bincount(owners[self.is_scaled], minlength=len(self.vpas))
+        counts = np.bincount(owners[self.is_scaled & self.is_present], minlength=len(self.vpas))
         return counts[owners].astype(np.int64)
 
 

@@ -31,6 +31,7 @@ from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
 from recommender.quality import usage_quality
 from recommender.recommending import recommend
+from recommender.removed_containers import without_removed
 from recommender.samples import SampleColumns, UsageColumns
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
@@ -289,6 +290,8 @@ class Loop:
         if hpas is not None:
             note_horizontal_scaling(self.model, HpaIndex(hpas.snapshot()), self.seen.values())
         groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
+        if self.settings.behaviour.renamed_or_removed_containers:
+            groups = without_removed(self.model, groups, now)
         recommended = recommend(
             self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
         )

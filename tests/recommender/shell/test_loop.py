@@ -8,7 +8,7 @@ from http import HTTPStatus
 import pytest
 
 from autoscaling.behaviour import Profile
-from evenkeel.simulator.api.metrics import StaticMetrics
+from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from recommender.oom import OomRecord
@@ -389,3 +389,31 @@ async def test_an_oom_kill_of_one_of_many_raises_the_target_of_all(server: ApiSe
     found = target(server)
     assert isinstance(found, dict)
     assert found["memory"] == "575Mi", "case:15"
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "containers"),
+    [("beyond:B-6", Profile.EVENKEEL, ["new"]), ("upstream", Profile.UPSTREAM, ["main", "new"])],
+)
+async def test_a_renamed_container_leaves_the_recommendation(
+    server: ApiServer, row: str, profile: Profile, containers: list[str]
+) -> None:
+    used(server, 1)
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+        version = loop.parts.caches.pods.version
+        server.store.delete("v1", "Pod", "web-0", "default")
+        renamed = pod_object("web-1", "web")
+        spec = renamed["spec"]
+        assert isinstance(spec, dict)
+        spec["containers"][0]["name"] = "new"
+        server.store.create(renamed)
+        metrics = server.metrics
+        assert isinstance(metrics, StaticMetrics)
+        metrics.pod_rows.clear()
+        metrics.put_pod(("default", "web-1"), {"new": ("100m", "300Mi")}, Window(T0 + 70 * MINUTE))
+        await until(lambda: loop.parts.caches.pods.version >= version + 2)
+        await run_at(loop, 70)
+    found = status(server)["recommendation"]
+    assert isinstance(found, dict)
+    assert [entry["containerName"] for entry in found["containerRecommendations"]] == containers, row
