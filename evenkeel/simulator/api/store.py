@@ -22,7 +22,9 @@ DEFAULT_HISTORY = 10_000
 """Changes kept per kind unless told otherwise."""
 
 DEFAULT_WARM = 5_000
-"""Bodies kept as objects unless told otherwise."""
+"""Bodies kept as objects because they were read, unless told otherwise."""
+
+_WARM_FROM_WRITING = 32
 
 Key = tuple[str, str]
 """Namespace and name; the namespace is empty for cluster-wide kinds."""
@@ -37,23 +39,31 @@ class ChangeType(StrEnum):
 
 
 class Warm:
-    """The bodies that were written or read last, as objects; of all others only the JSON text is kept.
+    """The few bodies written last, and more of those read last, as objects; of all others only the JSON text is kept.
 
     Text needs a fifth of the memory, the garbage collector does not walk through it, and lists and watches send it.
+    Most versions are not looked at again once they are written, so that being written alone keeps none for long.
 
     Args:
-        limit: Bodies kept as objects.
+        limit: Bodies kept as objects because they were read.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._latest: deque[Stored] = deque()
+        self._written: deque[Stored] = deque()
+        self._read: deque[Stored] = deque()
 
-    def keep(self, stored: Stored) -> None:
-        """Keep a body as objects for a while, in place of the one that has been kept longest."""
-        self._latest.append(stored)
-        while len(self._latest) > max(1, self.limit):
-            self._latest.popleft().cool()
+    def keep_written(self, stored: Stored) -> None:
+        """Keep a new body as objects for a while, in place of the one that has been kept longest."""
+        self._written.append(stored)
+        while len(self._written) > _WARM_FROM_WRITING:
+            self._written.popleft().cool()
+
+    def keep_read(self, stored: Stored) -> None:
+        """Likewise for a body that was read again from its text."""
+        self._read.append(stored)
+        while len(self._read) > max(1, self.limit):
+            self._read.popleft().cool()
 
 
 class Stored:
@@ -80,7 +90,7 @@ class Stored:
         self._raw: bytes | None = None
         self._warm = warm
         if warm is not None:
-            warm.keep(self)
+            warm.keep_written(self)
 
     @property
     def body(self) -> JsonObject:
@@ -89,7 +99,7 @@ class Stored:
         if body is None:
             body = self._body = self.copy()
             if self._warm is not None:
-                self._warm.keep(self)
+                self._warm.keep_read(self)
         return body
 
     @property
@@ -112,6 +122,11 @@ class Stored:
         """Keep the text only."""
         self.raw()
         self._body = None
+
+    def retire(self) -> None:
+        """Keep the text only if it is there already: there is a newer version now."""
+        if self._raw is not None and self._warm is not None:
+            self._body = None
 
     def at_revision(self, revision: int) -> Stored:
         """Return the same content under another revision."""
@@ -171,7 +186,7 @@ class Store:
 
     Args:
         history_limit: Changes kept per kind; settable at any time, it takes effect at the next write or trim.
-        warm_limit: Bodies kept as objects, over all kinds.
+        warm_limit: Bodies kept as objects because they were read, over all kinds.
     """
 
     def __init__(self, history_limit: int = DEFAULT_HISTORY, warm_limit: int = DEFAULT_WARM) -> None:
@@ -211,6 +226,8 @@ class Store:
             if before is None:
                 bisect.insort(collection.order, key)
             self._record(collection, Change(ChangeType.MODIFIED if before else ChangeType.ADDED, before, after))
+            if before is not None:
+                before.retire()
             return after
 
     def remove(self, resource: GroupResource, key: Key, *, expected: Stored | None = None) -> Stored | None:

@@ -180,13 +180,36 @@ def test_any_part_of_any_past_state_is_what_a_copy_made_then_holds(
         assert (list(found), count) == (wanted, len(wanted))
 
 
-def test_only_the_bodies_used_last_are_kept_as_objects() -> None:
+def is_cold(stored: Stored) -> bool:
+    return stored.body_at_hand is None
+
+
+def test_bodies_that_were_only_written_do_not_stay_objects_for_long() -> None:
     warm = Warm(2)
-    a, b, c = (Stored(body(name, x=[1, {"y": None}]), 1, warm) for name in "abc")
-    assert [each.body_at_hand is None for each in (a, b, c)] == [True, False, False]
-    assert a.body == body("a", x=[1, {"y": None}])
-    assert [each.body_at_hand is None for each in (a, b, c)] == [False, True, False]
-    assert a.body is a.body_at_hand
+    first, *rest = (Stored(body(str(n)), n, warm) for n in range(200))
+    assert is_cold(first)
+    assert not is_cold(rest[-1])
+    assert sum(not is_cold(stored) for stored in rest) < 100
+
+
+def test_the_bodies_read_last_stay_objects() -> None:
+    warm = Warm(2)
+    a, b, c, *_ = (Stored(body(str(n), x=[1, {"y": None}]), n, warm) for n in range(200))
+    read = [each.body for each in (a, b, c)]
+    assert read == [body(name, x=[1, {"y": None}]) for name in "012"]
+    assert [is_cold(each) for each in (a, b, c)] == [True, False, False]
+    assert b.body is read[1]
+
+
+def test_a_version_that_was_sent_and_has_a_successor_is_not_kept_as_objects() -> None:
+    store = Store()
+    first = store.put(THINGS, body("a"), expected=None)
+    second = store.put(THINGS, body("a", x=1), expected=first)
+    assert not is_cold(first)
+    second.raw()
+    store.put(THINGS, body("a", x=2), expected=second)
+    assert is_cold(second)
+    assert second.body["x"] == 1
 
 
 def test_text_and_identity_outlive_the_objects() -> None:
