@@ -70,6 +70,19 @@ class Behaviour:
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
     )
+    memory_bounded_by_workloads: bool = _switch(
+        "B-3, cases 23, 39",
+        "The recommender keeps one history for each container of a workload, whatever the labels of its pods, so "
+        "rollouts and runs of Jobs need no more memory, and a VPA learns from the pods of its own target only. Otherwise "
+        "there is one for each set of labels, kept for eight days, and a VPA learns from all pods that its selector "
+        "matches.",
+    )
+    jobs_and_cronjobs_match_by_owner: bool = _switch(
+        "B-19, case 22",
+        "The pods of a Job or CronJob are told by their owners, labels or not, by all three processes; what a run has "
+        "shown is kept for the next one, however long that takes, memory peaks and OOM kills of runs too short for a CPU "
+        "sample included. Otherwise the labels in the CronJob's pod template count, and without any no pod is matched.",
+    )
     history_in_pieces: bool = _switch(
         "B-7",
         "History from Prometheus is asked for by namespace and time, so that no answer is refused as too large; a query "

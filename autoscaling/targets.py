@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from autoscaling.matching import NOTHING, InvalidSelectorError, Selector, parse_selector
+from autoscaling.matching import EVERYTHING, NOTHING, InvalidSelectorError, Selector, parse_selector
 from autoscaling.ownership import ControllerKey, Controllers, OwnerLookupError, OwnerNotCachedError, ScaleAnswer
 from autoscaling.pod import Owner
 from autoscaling.vpa import Vpa
@@ -14,15 +16,43 @@ from autoscaling.workload import Workload
 WorkloadKey = tuple[str, str, str]
 """Namespace, kind and name."""
 
+RUN_KINDS: Final = frozenset({"CronJob", "Job"})
+"""Controllers whose pods run to an end, and whose selectors name a single run or nothing at all."""
+
+_CRON_JOB: Final = "CronJob"
+_RUN_NAME: Final = re.compile(r"(?P<cron_job>.+)-[0-9]{8,10}")
+"""Name of a Job that a CronJob has made: its own, and the minute that the run is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Owners(Mapping[WorkloadKey, tuple[Owner, ...]]):
-    """Owner references of the workloads of another mapping, without a copy."""
+    """Owner references of the workloads of another mapping, without a copy.
+
+    Args:
+        infers_runs: Whether a Job that is not known is taken for a run of the CronJob that its name tells of.
+    """
 
     workloads: Mapping[WorkloadKey, Workload]
+    infers_runs: bool = False
 
     def __getitem__(self, key: WorkloadKey) -> tuple[Owner, ...]:
-        return self.workloads[key].owners
+        workload = self.workloads.get(key)
+        if workload is not None:
+            return workload.owners
+        return (self._cron_job(key),)
+
+    def _cron_job(self, key: WorkloadKey) -> Owner:
+        """Return the CronJob of a run that is not known.
+
+        Raises:
+            KeyError: There is none.
+        """
+        namespace, kind, name = key
+        match = _RUN_NAME.fullmatch(name) if self.infers_runs and kind == "Job" else None
+        cron_job = self.workloads.get((namespace, _CRON_JOB, match["cron_job"])) if match else None
+        if cron_job is None:
+            raise KeyError(key)
+        return Owner(cron_job.api_version, _CRON_JOB, cron_job.name, controller=True, uid=cron_job.uid)
 
     def __iter__(self) -> Iterator[WorkloadKey]:
         return iter(self.workloads)
@@ -33,10 +63,17 @@ class _Owners(Mapping[WorkloadKey, tuple[Owner, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class KnownControllers:
-    """All that is known of controllers: cached workloads, and answers of scale subresources for other kinds."""
+    """All that is known of controllers: cached workloads, and answers of scale subresources for other kinds.
+
+    Args:
+        runs_match_by_owner: Whether the pods of Jobs and CronJobs are told by their owners alone (beyond:B-19). A pod
+            may then be ahead of its Job or outlive it: a Job that is not known counts as a run of the known CronJob
+            whose name begins its own.
+    """
 
     workloads: Mapping[WorkloadKey, Workload]
     scales: Mapping[ControllerKey, ScaleAnswer]
+    runs_match_by_owner: bool = False
 
     @classmethod
     def of(cls, workloads: Iterable[Workload], scales: Mapping[ControllerKey, ScaleAnswer]) -> KnownControllers:
@@ -45,10 +82,12 @@ class KnownControllers:
 
     def topmost(self, start: ControllerKey) -> ControllerKey | None:
         """Climb to the topmost well-known or scalable controller; see ``Controllers.topmost``."""
-        return Controllers(_Owners(self.workloads), self.scales).topmost(start)
+        return Controllers(_Owners(self.workloads, self.runs_match_by_owner), self.scales).topmost(start)
 
     def selector(self, key: ControllerKey) -> Selector:
-        """Return the pod selector of a controller (spec: recommender:11.1).
+        """Return the pod selector of a controller, everything where its owners alone tell a pod's controller.
+
+        Whoever asks must compare topmost controllers, too. Spec: recommender:11.1, beyond:B-19.
 
         Raises:
             OwnerNotCachedError: Its scale has not been looked up yet.
@@ -58,7 +97,7 @@ class KnownControllers:
             workload = self.workloads.get((key.namespace, key.kind, key.name))
             if workload is None:
                 raise OwnerLookupError(f"{key.kind} {key.namespace}/{key.name} does not exist")
-            return workload.selector
+            return EVERYTHING if self.runs_match_by_owner and key.kind in RUN_KINDS else workload.selector
         if key not in self.scales:
             raise OwnerNotCachedError(key)
         answer = self.scales[key]

@@ -66,8 +66,14 @@ async def work(
     process: Process, config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics, vitals: Vitals
 ) -> None:
     """Fill the caches, load the history, then run a round in every period; only the leader does."""
-    follows_hpas = config.switches().hpa_conflict is not HpaConflict.OFF
-    caches = Caches(client, config.api_group, config.vpa_object_namespace, follows_hpas=follows_hpas)
+    behaviour = config.switches()
+    caches = Caches(
+        client,
+        config.api_group,
+        config.vpa_object_namespace,
+        follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
+        runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+    )
     history = history_loader(config, process, metrics)
     tasks = caches.start()
     try:
@@ -171,6 +177,7 @@ def model_settings(config: RecommenderConfig) -> ModelSettings:
         memory_saver=config.memory_saver,
         zero_peaks_give_way=behaviour.a_zero_first_sample_does_not_freeze_the_window,
         oom_needs_count=behaviour.oom_without_samples,
+        peaks_count_as_use=behaviour.jobs_and_cronjobs_match_by_owner,
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -18,13 +17,14 @@ from autoscaling.pod import Container, Pod, PodPhase
 from autoscaling.policy import container_policy
 from autoscaling.resources import MEMORY
 from autoscaling.vpa import UpdateMode, Vpa
-from recommender.aggregation import AggregateTable, KeyFunction, SharingKey, by_all_labels
+from recommender.aggregation import AggregateTable, Basis, KeyFunction, SharingKey, by_all_labels
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.grouping import Groups
 from recommender.instants import NEVER, instant
 from recommender.label_sets import LabelSet, Matching, TrackedVpa
-from recommender.memory_peaks import accepted_memory, take_memory
+from recommender.memory_peaks import accepted_memory, carry_peaks, take_memory
 from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
+from recommender.pod_state import PodState
 from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accepted_cpu, count_fetches, take_cpu, turns
 from recommender.settings import ModelSettings
 
@@ -38,36 +38,12 @@ INACTIVE: frozenset[PodPhase] = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
 """Phases in which a pod uses nothing any more."""
 
 
-@dataclass(slots=True, eq=False)
-class PodState:
-    """What the model knows of a pod.
-
-    Attributes:
-        name: Its name.
-        label_set: Its labels, with what shares them.
-        phase: As last observed.
-        names: Containers ever seen in it.
-        rows: Their rows in the container table, in the same order.
-        init_names: Names of its init containers.
-    """
-
-    name: str
-    label_set: LabelSet
-    phase: PodPhase
-    names: tuple[str, ...] = ()
-    rows: tuple[int, ...] = ()
-    init_names: tuple[str, ...] = ()
-
-    def row_of(self, container: str) -> int | None:
-        """Return the row of a container, None where there is none of this name."""
-        return self.rows[self.names.index(container)] if container in self.names else None
-
-
 class ClusterModel:
     """All pods, VPAs and aggregates; mutable and owned by one task.
 
     Attributes:
         settings: How samples become histograms.
+        key_of: Which pods share histograms; to be set before any pod is observed.
         aggregates: The histograms.
         containers: State of all containers.
         matching: Label sets, and which VPAs select them.
@@ -81,6 +57,7 @@ class ClusterModel:
 
     def __init__(self, settings: ModelSettings | None = None, key_of: KeyFunction = by_all_labels) -> None:
         self.settings = settings or ModelSettings()
+        self.key_of = key_of
         self.aggregates = AggregateTable(self.settings)
         self.containers = ContainerTable()
         self.matching = Matching()
@@ -90,7 +67,6 @@ class ClusterModel:
         self.containers_version = 0
         self.links_version = 0
         self.collected_at = NEVER
-        self._key_of = key_of
         self._pod_of: list[PodState | None] = []
         self._groups = Groups.of(())
         self._groups_version = 0
@@ -106,14 +82,14 @@ class ClusterModel:
         Returns:
             Whether the pod is tracked; the memory saver leaves out what no VPA selects.
         """
-        key = self._key_of(pod)
+        key = self.key_of(pod)
         if self.settings.memory_saver and not is_wanted and not self.matching.is_selected(pod.namespace, key):
             return False
         state = self.pods.get((pod.namespace, pod.name))
         if state is None:
             state = PodState(pod.name, self._enter(pod.namespace, key), pod.phase)
             self.pods[pod.namespace, pod.name] = state
-        elif state.label_set.key.text != key.text:
+        elif state.label_set.key.text != key.text and key.basis is not Basis.UNSETTLED:
             self._relabel(state, self._enter(pod.namespace, key), instant(now))
         state.phase = pod.phase
         init_names = tuple(sys.intern(c.name) for c in pod.init_containers)
@@ -130,19 +106,29 @@ class ClusterModel:
         label_set.pods += 1
         return label_set
 
-    def _leave(self, label_set: LabelSet) -> None:
-        """Count one pod less in a label set."""
+    def _leave(self, label_set: LabelSet, heir: LabelSet | None = None, now: int = NEVER) -> None:
+        """Count one pod less in a label set; the last one takes along what was seen of a place to wait in."""
         label_set.pods -= 1
+        if not label_set.pods and label_set.key.basis is Basis.UNSETTLED:
+            for name, row in label_set.aggregates.items():
+                if heir is not None:
+                    self.aggregates.absorb(self._aggregate(heir, name, now), row)
+                self.aggregates.release(row)
+            label_set.aggregates.clear()
         self.matching.drop_if_unused(label_set)
 
     def _relabel(self, state: PodState, label_set: LabelSet, now: int) -> None:
-        """Point a pod's containers at the aggregates of its new labels; the old aggregates stay."""
+        """Point a pod's containers at the aggregates of its new key; the old aggregates stay."""
         old, state.label_set = state.label_set, label_set
-        for name, row in zip(state.names, state.rows, strict=True):
+        rows = np.array(state.rows, dtype=np.int64)
+        heirs = np.array([self._aggregate(label_set, name, now) for name in state.names], dtype=np.int64)
+        if label_set.key.basis is Basis.CONTROLLER:
+            carry_peaks(self.containers, self.aggregates, rows, heirs)
+        for row in state.rows:
             self._let_go(row)
-            self.containers.aggregate[row] = self._aggregate(label_set, name, now)
-            self.containers.is_held[row] = True
-        self._leave(old)
+        self.containers.aggregate[rows] = heirs
+        self.containers.is_held[rows] = label_set.key.basis is Basis.LABELS
+        self._leave(old, label_set, now)
 
     def _observe_container(self, state: PodState, pod: Pod, container: Container, now: int) -> None:
         row = state.row_of(container.name)

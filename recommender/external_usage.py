@@ -120,7 +120,7 @@ def questions_of(model: ClusterModel, namespace: str) -> Questions:
         tracked = model.vpas[key]
         for pod in sorted(name for label_set in tracked.label_sets for _, name in pods.get(label_set, ())):
             if _LABEL_VALUE.fullmatch(pod):
-                askable.append(PodQuestion(key[0], pod, _selector_of(tracked.selector, pod)))
+                askable.append(PodQuestion(key[0], pod, _selector_of(tracked.pod_selector or tracked.selector, pod)))
             else:
                 unaskable[ObjectRef("Pod", key[0], pod)] = None
     return Questions(tuple(askable), tuple(unaskable))

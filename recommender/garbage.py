@@ -1,6 +1,6 @@
 """Which aggregates are of no use any more.
 
-Spec: recommender 3.4.
+Spec: recommender 3.4; beyond:B-19.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from recommender.cluster_model import INACTIVE, ClusterModel, NamespacedName
 from recommender.container_table import NO_AGGREGATE
 from recommender.instants import NEVER, elapsed, instant, nanoseconds
 from recommender.label_sets import LabelSet, TrackedVpa
+from recommender.owner_keys import is_of_runs
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -56,10 +57,9 @@ def collect(model: ClusterModel, existing: Collection[NamespacedName], now: date
     Returns:
         How many aggregates were removed.
     """
-    places = [(label_set, name) for label_set in model.matching for name in label_set.aggregates]
-    rows = np.array([label_set.aggregates[name] for label_set, name in places], dtype=np.int64)
-    gone = is_expired(model.aggregates, rows, instant(now))
-    empty = model.aggregates.sample_count[rows] == 0
+    places, rows = _places(model)
+    gone = is_expired(model.aggregates, rows, _ends(model, places, rows, instant(now)))
+    empty = are_empty(model.aggregates, rows)
     if empty.any():
         contributing = _contributing_places(model, existing)
         gone |= empty & ~np.array([place in contributing for place in places], dtype=np.bool_)
@@ -70,23 +70,69 @@ def collect(model: ClusterModel, existing: Collection[NamespacedName], now: date
     return int(gone.sum())
 
 
-def is_expired(aggregates: AggregateTable, rows: Integers, now: int) -> Flags:
-    """Say which aggregates have seen no CPU sample for their whole time, or none since their creation.
+def _ends(model: ClusterModel, places: list[_Place], rows: Integers, now: int) -> Integers:
+    """Return the instants that ages are counted to, int64[n]: now, but for runs of Jobs that a VPA follows.
+
+    A run may be due once a month only, and what the last one has shown sizes the next one. So there the last use of any
+    container counts, and only what the runs have no more expires.
+    """
+    ends = np.full(len(rows), now, dtype=np.int64)
+    if not model.settings.peaks_count_as_use:
+        return ends
+    last = np.minimum(_last_use(model.aggregates, rows), now)
+    runs: dict[LabelSet, list[int]] = {}
+    for place, (label_set, _) in enumerate(places):
+        if label_set.vpas and is_of_runs(label_set.key):
+            runs.setdefault(label_set, []).append(place)
+    for of_set in runs.values():
+        ends[of_set] = last[of_set].max()
+    return ends
+
+
+def _last_use(aggregates: AggregateTable, rows: Integers) -> Integers:
+    """Return when each aggregate saw something that counts for the last time, int64[n], or was made."""
+    last = aggregates.last_sample[rows]
+    if aggregates.settings.peaks_count_as_use:
+        last = np.maximum(last, aggregates.last_peak[rows])
+    return np.where(are_empty(aggregates, rows), aggregates.created[rows], last)
+
+
+def is_expired(aggregates: AggregateTable, rows: Integers, now: int | Integers) -> Flags:
+    """Say which aggregates have seen nothing that counts for their whole time, or since their creation.
 
     Args:
         aggregates: The table.
         rows: int64[n].
-        now: Instant that ages are counted to.
+        now: Instants that ages are counted to, one for all or int64[n].
     """
-    empty = aggregates.sample_count[rows] == 0
-    since = np.where(empty, aggregates.created[rows], aggregates.last_sample[rows])
-    age = elapsed(np.full(len(rows), now), since)
+    age = elapsed(np.broadcast_to(now, len(rows)), _last_use(aggregates, rows))
     return age >= aggregates.interval[rows] * aggregates.interval_count[rows]
 
 
+def are_empty(aggregates: AggregateTable, rows: Integers) -> Flags:
+    """Say which aggregates have seen nothing that counts: no CPU sample, or where peaks count none of either.
+
+    Args:
+        aggregates: The table.
+        rows: int64[n].
+
+    Spec: recommender 3.4; beyond:B-19.
+    """
+    empty: Flags = aggregates.sample_count[rows] == 0
+    if aggregates.settings.peaks_count_as_use:
+        empty &= aggregates.last_peak[rows] == NEVER
+    return empty
+
+
 def _empty_places(model: ClusterModel) -> set[_Place]:
-    counts = model.aggregates.sample_count
-    return {(s, name) for s in model.matching for name, row in s.aggregates.items() if counts[row] == 0}
+    places, rows = _places(model)
+    return {places[i] for i in np.flatnonzero(are_empty(model.aggregates, rows))}
+
+
+def _places(model: ClusterModel) -> tuple[list[_Place], Integers]:
+    """Return where all aggregates are, and their rows."""
+    places = [(label_set, name) for label_set in model.matching for name in label_set.aggregates]
+    return places, np.array([label_set.aggregates[name] for label_set, name in places], dtype=np.int64)
 
 
 def _contributing_places(model: ClusterModel, existing: Collection[NamespacedName]) -> set[_Place]:

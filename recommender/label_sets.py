@@ -51,7 +51,7 @@ class TrackedVpa:
 
     Attributes:
         vpa: The object as last observed.
-        selector: Of its target's pods.
+        selector: Of the sharing keys of its target's pods.
         api_version: Version the object was read in.
         label_sets: The label sets it selects.
         linked: Container name to the rows of the aggregates of pods, in the order of linking.
@@ -59,6 +59,7 @@ class TrackedVpa:
         checkpoint_written: Instant at which its checkpoints were last written, ``NEVER`` before.
         is_shared: Whether another VPA has ever selected some of the same pods.
         controllers: Its target and the topmost controller above it.
+        pod_selector: Of its target's pods, over the labels that these have; None where ``selector`` is that.
         scaling: What scales the target horizontally by shares of requests; None where nothing does.
     """
 
@@ -71,6 +72,7 @@ class TrackedVpa:
     checkpoint_written: int = NEVER
     is_shared: bool = False
     controllers: tuple[ControllerKey, ...] = ()
+    pod_selector: Selector | None = None
     scaling: HorizontalScaling | None = None
 
     @property

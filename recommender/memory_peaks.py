@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommender.aggregation import AggregateTable
-from recommender.container_table import ContainerTable
+from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.instants import NEVER
 from recommender.rows import chunks
 from recommender.samples import SampleColumns
@@ -148,6 +148,30 @@ def _open_windows(
     containers.peak[rows] = 0
     containers.memory_peak[rows] = 0
     return end
+
+
+def carry_peaks(containers: ContainerTable, aggregates: AggregateTable, rows: Integers, heirs: Integers) -> None:
+    """Move the peaks that stand for the last windows of containers to the aggregates that these are about to feed.
+
+    A larger peak later takes them away there, which must not hit what others have shown.
+
+    Args:
+        containers: The table; their aggregates are still the former ones.
+        aggregates: Changed.
+        rows: int64[n], containers.
+        heirs: int64[n], the new aggregates.
+
+    Spec: beyond:B-3.
+    """
+    former = containers.aggregate[rows]
+    moved = (former != NO_AGGREGATE) & (containers.window_end[rows] != NEVER)
+    rows, former, heirs = rows[moved], former[moved], heirs[moved]
+    aggregates.change_peaks(
+        np.concatenate((former, heirs)),
+        np.tile(containers.peak[rows], 2),
+        np.tile(containers.window_end[rows], 2),
+        np.arange(2 * len(rows)) < len(rows),
+    )
 
 
 def apply_in_order(aggregates: AggregateTable, changes: list[PeakChanges]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from autoscaling.ownership import pod_controller
 from autoscaling.pod import Container, ContainerStatus, Pod, Termination
 from autoscaling.resources import MEMORY
 from recommender.oom import OomRecord
 
 _REASON = "OOMKilled"
+_RUN_KIND = "Job"
 
 
 def oom_kills(old: Pod, new: Pod) -> tuple[OomRecord, ...]:
@@ -27,6 +29,25 @@ def oom_kills(old: Pod, new: Pod) -> tuple[OomRecord, ...]:
         terminated = _kill_before_restart(before, status)
         if terminated is not None:
             found += _record(old, status.name, terminated)
+    return tuple(found)
+
+
+def oom_kills_of_run(pod: Pod) -> tuple[OomRecord, ...]:
+    """Return the kills that show in a Job's pod when it is first seen; of another controller's pods none.
+
+    A run may be so short that nothing was seen of it before.
+
+    Spec: beyond:B-19.
+    """
+    controller = pod_controller(pod)
+    if controller is None or controller.kind != _RUN_KIND:
+        return ()
+    found: list[OomRecord] = []
+    for status in pod.statuses:
+        ends = (end for end in (status.terminated, status.last_terminated) if end is not None)
+        killed = next((end for end in ends if end.reason == _REASON), None)
+        if killed is not None:
+            found += _record(pod, status.name, killed)
     return tuple(found)
 
 

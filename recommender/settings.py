@@ -29,6 +29,8 @@ class ModelSettings:
         garbage_interval: Time between two collections of aggregates.
         zero_peaks_give_way: Whether more use takes the place of a window's peak of zero (beyond:B-4).
         oom_needs_count: Whether the need that an OOM kill shows counts beside the percentile (beyond:B-5).
+        peaks_count_as_use: Whether an aggregate with memory peaks but no CPU sample is kept as others are, and those of
+            Jobs that a VPA follows until the next run (beyond:B-19).
     """
 
     memory_interval: timedelta = _DAY
@@ -42,6 +44,7 @@ class ModelSettings:
     garbage_interval: timedelta = timedelta(hours=1)
     zero_peaks_give_way: bool = False
     oom_needs_count: bool = False
+    peaks_count_as_use: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from recommender.cluster_model import ClusterModel, PodState
+from recommender.cluster_model import ClusterModel
+from recommender.pod_state import PodState
 from recommender.samples import UsageColumns
 
 Integers = NDArray[np.int64]

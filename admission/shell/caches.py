@@ -99,9 +99,12 @@ class Caches:
         client: Calls to the API server.
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
+        runs_match_by_owner: See ``KnownControllers``.
     """
 
-    def __init__(self, client: KubeClient, group: str, namespace: str = "") -> None:
+    def __init__(
+        self, client: KubeClient, group: str, namespace: str = "", *, runs_match_by_owner: bool = False
+    ) -> None:
         self._vpas = VpaIndex()
         self._limits = LimitIndex()
         vpa_callbacks = replace(logging_callbacks(Vpa), on_change=self._take_vpa)
@@ -110,7 +113,9 @@ class Caches:
         limits = Selection(LIMIT_RANGES, namespace)
         self._vpa_store = WatchedStore(client, vpas, versioned(decode_vpa), vpa_callbacks)
         self._limit_store = WatchedStore(client, limits, identified(decode_limit_range), limit_callbacks)
-        self._controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
+        self._controllers = ControllerCache(
+            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+        )
 
     def start(self) -> list[asyncio.Task[None]]:
         """Fill the caches and follow what changes; returns the tasks for whoever supervises the process."""

@@ -48,15 +48,22 @@ class ControllerCache:
         client: Calls to the API server.
         namespace: Only this one; empty for all.
         callbacks: Who is told of objects that cannot be read and of failures.
+        runs_match_by_owner: See ``KnownControllers``.
     """
 
     def __init__(
-        self, client: KubeClient, namespace: str = "", callbacks: StoreCallbacks[Workload] | None = None
+        self,
+        client: KubeClient,
+        namespace: str = "",
+        callbacks: StoreCallbacks[Workload] | None = None,
+        *,
+        runs_match_by_owner: bool = False,
     ) -> None:
         self.stores: Mapping[str, WatchedStore[Workload]] = {
             kind: WatchedStore(client, Selection(resource, namespace), workload_decoder(kind), callbacks)
             for kind, resource in WELL_KNOWN.items()
         }
+        self._runs_match_by_owner = runs_match_by_owner
         self._scales = ScaleCache(ScaleReader(client, Discovery(client)), client)
         self._refreshing: asyncio.Task[None] | None = None
         self._looking_up: dict[ControllerKey, asyncio.Task[object]] = {}
@@ -95,7 +102,7 @@ class ControllerCache:
 
     def known(self) -> KnownControllers:
         """Return the live view; do not keep it over an await."""
-        return KnownControllers(_StoredWorkloads(self.stores), self._scales)
+        return KnownControllers(_StoredWorkloads(self.stores), self._scales, self._runs_match_by_owner)
 
     def workloads(self) -> tuple[Workload, ...]:
         """Return all workloads as they are now."""

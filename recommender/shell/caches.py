@@ -31,7 +31,7 @@ from autoscaling.wire.pods import decode_pod
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
-from recommender.oom_detection import oom_kills
+from recommender.oom_detection import oom_kills, oom_kills_of_run
 from recommender.wire.checkpoints import decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
 
@@ -55,15 +55,28 @@ class Caches:
         group: API group of VPAs and checkpoints.
         namespace: Only this one; empty for all.
         follows_hpas: Whether horizontal autoscalers are watched, too.
+        runs_match_by_owner: See ``KnownControllers``.
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
     """
 
-    def __init__(self, client: KubeClient, group: str, namespace: str, *, follows_hpas: bool = False) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        group: str,
+        namespace: str,
+        *,
+        follows_hpas: bool = False,
+        runs_match_by_owner: bool = False,
+    ) -> None:
         self._kills: deque[OomRecord] = deque()
+        self._follows_runs = runs_match_by_owner
+        self._killed: dict[tuple[str, str], Pod] = {}
         self._dropped = 0
-        self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
+        self.controllers = ControllerCache(
+            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+        )
         self.vpas = WatchedStore(
             client,
             Selection(vertical_pod_autoscalers(group), namespace),
@@ -134,9 +147,26 @@ class Caches:
         self._kills.clear()
         return kills
 
+    def take_killed(self) -> list[Pod]:
+        """Return the pods as they were at OOM kills since the last call, where runs of Jobs are followed.
+
+        A pod may have come, been killed and gone since the last round.
+        """
+        killed = list(self._killed.values())
+        self._killed.clear()
+        return killed
+
     def _pod_changed(self, change: Change[Pod]) -> None:
-        if change.old is not None and change.new is not None:
-            self._notice(oom_kills(change.old, change.new))
+        if change.new is None:
+            return
+        kills: Evictions = ()
+        if change.old is not None:
+            kills = oom_kills(change.old, change.new)
+        elif self._follows_runs and self.pods.is_synced:
+            kills = oom_kills_of_run(change.new)
+        self._notice(kills)
+        if kills and self._follows_runs and len(self._killed) < _WAITING_KILLS:
+            self._killed[change.key] = change.new
 
     def _event_changed(self, change: Change[Evictions]) -> None:
         # An event that changes has been seen before; only a new one tells of an eviction.

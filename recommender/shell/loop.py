@@ -38,6 +38,7 @@ from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.history_source import Surroundings
 from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.owners import OwnerFollower
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import UsageSource
@@ -121,10 +122,13 @@ class Loop:
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
     waiting_ooms: tuple[WaitingOom, ...] = ()
     _matcher: UsageMatcher = field(init=False)
+    _owners: OwnerFollower = field(init=False)
     _rule: WriteRule = field(init=False)
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
+        self._owners = OwnerFollower(self.settings.behaviour, self.parts.caches.controllers)
+        self.model.key_of = self._owners.keys
         self._rule = WriteRule(self.settings.status_change_threshold, self.parts.driver.now())
 
     async def load_history(self) -> None:
@@ -141,7 +145,7 @@ class Loop:
         keep_windows = self.settings.behaviour.running_window_saved
         if keep_windows:
             # A window goes on only in a container that is known.
-            self._load_pods(now)
+            await self._load_pods(now)
         failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
@@ -151,7 +155,7 @@ class Loop:
         """Take in history from Prometheus, knowing which labels the VPAs' selectors ask for."""
         await self.announce_fetching()
         await self._load_vpas()
-        selectors = (tracked.selector for tracked in self.model.vpas.values())
+        selectors = (tracked.pod_selector or tracked.selector for tracked in self.model.vpas.values())
         asked_labels = frozenset(each.key for selector in selectors for each in selector.requirements)
         pods = tuple(self.parts.caches.pods.snapshot())
         await history.load(self.model, Surroundings(pods, asked_labels, self.parts.driver.now()))
@@ -182,7 +186,7 @@ class Loop:
         with step.labels("LoadVPAs").time():
             await self._load_vpas()
         with step.labels("LoadPods").time():
-            vanished = self._load_pods(now)
+            vanished = await self._load_pods(now)
         with step.labels("LoadMetrics").time():
             await self.load_usage()
         with step.labels("DeleteRemovedPods").time():
@@ -205,7 +209,8 @@ class Loop:
         for vpa in served:
             target = await self._resolved(vpa)
             self.problems[vpa.namespace, vpa.name] = target.problem
-            self.model.observe_vpa(vpa, target.selector).controllers = target.controllers
+            tracked = self.model.observe_vpa(vpa, self._owners.keys.selector_of(target))
+            tracked.controllers, tracked.pod_selector = target.controllers, target.selector
         names = {(vpa.namespace, vpa.name) for vpa in served}
         # A VPA that can for now not be read keeps its history.
         kept = names | set(self.parts.caches.vpas.unreadable)
@@ -214,6 +219,7 @@ class Loop:
             self.problems.pop((namespace, name), None)
             self.missing_since.pop((namespace, name), None)
             self._rule.forget((namespace, name))
+        self._owners.follow(self.model.vpas.values())
 
     async def _resolved(self, vpa: Vpa) -> ResolvedTarget:
         """Return a VPA's pods, or why its target cannot be used."""
@@ -223,15 +229,16 @@ class Loop:
 
         return await self.parts.caches.controllers.settled(resolve)
 
-    def _load_pods(self, now: datetime) -> list[NamespacedName]:
+    async def _load_pods(self, now: datetime) -> list[NamespacedName]:
         """Observe the pods that changed and return those that are gone; unreadable ones are not gone."""
-        caches, current = self.parts.caches, {}
-        for pod in caches.pods.snapshot():
-            key = (pod.namespace, pod.name)
-            current[key] = pod
-            # With the memory saver a pod that was left out may be wanted by a VPA that is new.
-            if self.seen.get(key) is not pod or self.model.settings.memory_saver:
-                self.model.observe_pod(pod, now)
+        caches, pods = self.parts.caches, self.parts.caches.pods.snapshot()
+        current = {(pod.namespace, pod.name): pod for pod in pods}
+        # A pod that was killed and is gone is looked at once more, or its kill would be nobody's.
+        gone = [pod for pod in caches.take_killed() if (pod.namespace, pod.name) not in current]
+        # With the memory saver a pod that was left out may be wanted by a VPA that is new.
+        is_each_due = self.model.settings.memory_saver
+        for pod in await self._owners.to_observe([*pods, *gone], self.seen, is_each_due=is_each_due):
+            self.model.observe_pod(pod, now)
         vanished = [key for key in self.model.pods if key not in current and key not in caches.pods.unreadable]
         self.seen = current
         return vanished

@@ -13,7 +13,11 @@ from recommender.settings import ModelSettings
 @pytest.mark.parametrize(
     ("row", "profile", "expected"),
     [
-        ("beyond:B-4, B-5", Profile.EVENKEEL, ModelSettings(zero_peaks_give_way=True, oom_needs_count=True)),
+        (
+            "beyond:B-4, B-5, B-19",
+            Profile.EVENKEEL,
+            ModelSettings(zero_peaks_give_way=True, oom_needs_count=True, peaks_count_as_use=True),
+        ),
         ("upstream", Profile.UPSTREAM, ModelSettings()),
     ],
 )

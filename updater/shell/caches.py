@@ -42,14 +42,23 @@ class Caches:
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
         on_pod: Told of every pod that came or changed.
+        runs_match_by_owner: See ``KnownControllers``.
     """
 
     def __init__(
-        self, client: KubeClient, group: str, namespace: str, on_pod: Callable[[Pod], None] | None = None
+        self,
+        client: KubeClient,
+        group: str,
+        namespace: str,
+        on_pod: Callable[[Pod], None] | None = None,
+        *,
+        runs_match_by_owner: bool = False,
     ) -> None:
         self._on_pod = on_pod
         self._report = ContradictionReport()
-        self.controllers = ControllerCache(client, namespace, logging_callbacks(Workload))
+        self.controllers = ControllerCache(
+            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+        )
         self.vpas = WatchedStore(
             client,
             Selection(vertical_pod_autoscalers(group), namespace),
