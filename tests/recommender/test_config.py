@@ -95,7 +95,7 @@ DEFAULTS = {
     "v": "4",
     "vmodule": "",
 }
-OWN = {"api-group", "behaviour", "profile"}
+OWN = {"api-group", "behaviour", "profile", "status-change-threshold"}
 """Flags that upstream does not have."""
 
 
