@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from autoscaling.matching import Selector
-from autoscaling.ownership import ControllerKey, OwnerLookupError
+from autoscaling.ownership import ControllerKey
 from autoscaling.pod import Pod
 from autoscaling.targets import KnownControllers
-from autoscaling.workload import Workload
 
 VOLATILE_LABELS: Final = frozenset(
     {
@@ -82,7 +81,7 @@ class PastOwners:
             if any(owner.controller for owner in workload.owners):
                 continue
             key = ControllerKey(workload.namespace, workload.kind, workload.name, workload.api_version)
-            found.setdefault(workload.namespace, {})[key] = _selector(key, workload, known)
+            found.setdefault(workload.namespace, {})[key] = known.selector(key)
         for key, selector in targets:
             if not key.is_well_known:
                 found.setdefault(key.namespace, {})[key] = selector
@@ -96,15 +95,6 @@ class PastOwners:
             return max(named, key=lambda key: len(key.name))
         labelled = [key for key, selector in matching if selector.requirements]
         return labelled[0] if len(labelled) == 1 else None
-
-
-def _selector(key: ControllerKey, workload: Workload, known: KnownControllers) -> Selector:
-    """Return the selector of a workload as it counts for living pods."""
-    try:
-        return known.selector(key)
-    except OwnerLookupError:
-        # It has gone since it was listed.
-        return workload.selector
 
 
 def _is_named_after(pod: str, key: ControllerKey) -> bool:
