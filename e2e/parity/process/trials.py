@@ -60,9 +60,11 @@ async def compare_recommenders(seed: str, upstream: Upstream, course: Course) ->
     theirs, ours = await _both(course, upstream, lambda engine, course: run_recommender(cluster, engine, course))
     found = RecommenderComparison(cluster, theirs, ours)
     report = Report(f"recommenders, seed {seed}", found.objects(), list(found.differences()))
+    source = "external metrics" if cluster.external else "the metrics API"
     report.notes.append(
-        f"{len(theirs)} rounds, {sum(len(change) for change in cluster.changes)} changes between them, "
-        f"{found.rounded} checkpoints equal but for the order in which upstream goes through its maps"
+        f"usage from {source}, {len(theirs)} rounds, "
+        f"{sum(len(change) for change in cluster.changes)} changes between them, {found.rounded} checkpoints equal "
+        "but for the order in which upstream goes through its maps"
     )
     return report
 

@@ -50,7 +50,12 @@ class StaticExternalMetrics:
     def put(self, metric: str, namespace: str, labels: Mapping[str, str], value: str, at: datetime) -> None:
         """Set the value with these labels, after those of other labels that are there already."""
         self.declare(metric)
-        body: JsonObject = {"metricName": metric, "metricLabels": dict(labels), "timestamp": rfc3339(at), "value": value}
+        body: JsonObject = {
+            "metricName": metric,
+            "metricLabels": dict(labels),
+            "timestamp": rfc3339(at),
+            "value": value,
+        }
         found = self.given[metric].setdefault(namespace, [])
         for place, old in enumerate(found):
             if old["metricLabels"] == body["metricLabels"]:
@@ -99,7 +104,9 @@ class UsageAsExternalMetrics:
         labels = {**child(row, "metadata", "labels"), "pod": text(row, "metadata", "name")}
         for container in rows(row, "containers"):
             own = {**labels, self.container_label: text(container, "name")}
-            value = child(container, "usage").get(resource, "0")
+            value = child(container, "usage").get(resource)
+            if value is None:
+                continue
             yield {"metricName": metric, "metricLabels": own, "timestamp": row["timestamp"], "value": value}
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from e2e.parity.process.changes import Change, ChangeKind, partial
 from e2e.parity.process.recommender.checkpoints import CheckpointMaker
+from e2e.parity.process.recommender.external import External, make_external, marker_objects, marker_row
 from e2e.parity.process.recommender.pods import Fate, LivePod, make_pod
 from e2e.parity.process.recommender.usage import UsageMaker
 from e2e.parity.process.world import surroundings
@@ -30,8 +31,9 @@ class RecommenderCluster:
         seed: From which it was made up.
         flags: Flags of the recommenders.
         objects: Everything in it.
-        frames: What the metrics API says, round by round.
+        frames: What is told of the use of pods, round by round.
         changes: What happens after the first round, after the second, and so on.
+        external: Where among external metrics they find it; None where the metrics API tells.
     """
 
     seed: str
@@ -39,6 +41,7 @@ class RecommenderCluster:
     objects: tuple[JsonObject, ...]
     frames: tuple[Frame, ...]
     changes: tuple[tuple[Change, ...], ...]
+    external: External | None = None
 
 
 @dataclass(slots=True)
@@ -66,7 +69,10 @@ class ClusterMaker:
         self._step = self._dice.pick(_STEPS)
         # Never near a moment to which reference times are rounded: in which order samples come is left open.
         self._last = now.replace(minute=7, second=0, microsecond=0) - timedelta(hours=1)
-        self._has_vpa_config = self._dice.chance(0.5)
+        self._external = make_external(Dice(seed, "metrics"))
+        # Upstream asks for external metrics of pods in random order, which shows where an aggregate expires in the middle
+        # of a window, as it can only with intervals of a VPA's own.
+        self._has_vpa_config = self._dice.chance(0.5) and self._external is None
         self._workloads = WorkloadMaker(Dice(seed, "workloads"), now)
         self._scalers = ScalerMaker(Dice(seed, "vpas"), now, Choices(oom_bumps=self._has_vpa_config))
         self._checkpoints = CheckpointMaker(Dice(seed, "checkpoints"), now)
@@ -77,7 +83,7 @@ class ClusterMaker:
         draft = _Draft([surroundings.custom_definition(), *surroundings.namespaces()])
         for index in range(self._size):
             self._add_workload(draft, f"w{index}", self._dice.weighted(_NAMESPACES))
-        objects = (*draft.objects, *(pod.body() for pod in draft.pods))
+        objects = (*draft.objects, *(pod.body() for pod in draft.pods), *(marker_objects() if self._external else ()))
         fate, usage = Fate(Dice(self._seed, "fate"), draft.pods), UsageMaker(Dice(self._seed, "usage"))
         frames: list[Frame] = []
         changes: list[tuple[Change, ...]] = []
@@ -85,7 +91,8 @@ class ClusterMaker:
             moment = self._last - (self._rounds - 1 - number) * self._step
             frames.append(self._frame(draft, usage, moment))
             changes.append((*fate.strike(moment + self._step / 2), *self._new_specs(draft)))
-        return RecommenderCluster(self._seed, self._flags(), objects, tuple(frames), tuple(changes[:-1]))
+        flags = (*self._flags(), *(self._external.flags if self._external else ()))
+        return RecommenderCluster(self._seed, flags, objects, tuple(frames), tuple(changes[:-1]), self._external)
 
     def _add_workload(self, draft: _Draft, name: str, namespace: str) -> None:
         """Make up a workload, its pods, its VPAs and their checkpoints."""
@@ -136,11 +143,14 @@ class ClusterMaker:
             yield self._checkpoints.make(workload.namespace, f"{name}-gone", "c0")
 
     def _frame(self, draft: _Draft, usage: UsageMaker, moment: datetime) -> Frame:
-        """Make up what the metrics API says at a moment."""
-        rows: list[JsonObject] = []
+        """Make up what is told of the use of pods at a moment."""
+        rows: list[JsonObject] = [marker_row(moment)] if self._external else []
         for pod in draft.pods:
             names = tuple(one.name for one in pod.containers) + (("init",) if pod.has_init else ())
-            rows += [row for row in [usage.row(pod.key, names, moment)] if row is not None]
+            row = usage.row(pod.key, names, moment)
+            if row is not None:
+                ensure(row, "metadata")["labels"] = dict(pod.labels)
+                rows.append(row)
         rows += [row for row in [usage.row((surroundings.FREE, "unknown"), ("c0",), moment)] if row is not None]
         return tuple(rows)
 

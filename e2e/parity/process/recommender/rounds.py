@@ -12,9 +12,10 @@ from e2e.parity.process.copies import Copy, open_copy
 from e2e.parity.process.engines import Engine, Program
 from e2e.parity.process.recommender import checkpoints
 from e2e.parity.process.recommender.cluster import RecommenderCluster
-from e2e.parity.process.recommender.usage import Frames
+from e2e.parity.process.recommender.usage import HeldFrame
 from e2e.parity.process.rounds import UNLIMITED, Course, check_lengths, round_begins, split, until
 from e2e.parity.process.world import scalers
+from evenkeel.simulator.api.external_metrics import UsageAsExternalMetrics
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.requestlog import RecordedCall
 
@@ -49,14 +50,16 @@ async def run_rounds(cluster: RecommenderCluster, engine: Engine, course: Course
     """
     flags = (*cluster.flags, f"--recommender-interval={course.seconds}s", *UNLIMITED)
     count = len(cluster.frames)
+    is_beginning = cluster.external.is_beginning if cluster.external else asks_for_all_usage
     found: list[tuple[Mapping[Key, JsonObject], Mapping[Key, JsonObject]]] = []
     async with open_copy((*course.definitions, *cluster.objects), course.folder) as copy:
-        copy.server.metrics = Frames(cluster.frames)
+        held = _serve_usage(copy, cluster)
         async with copy.running(engine, Program.RECOMMENDER, flags) as running:
             for number in range(count):
                 await round_begins(copy, running, number + 1, is_beginning)
                 await asyncio.sleep(course.seconds / 2)
                 found.append(_stored(copy))
+                held.go_on()
                 for change in cluster.changes[number] if number < len(cluster.changes) else ():
                     change.apply(copy.server)
             await round_begins(copy, running, count + 1, is_beginning)
@@ -66,7 +69,18 @@ async def run_rounds(cluster: RecommenderCluster, engine: Engine, course: Course
     return tuple(State(*stored, _writes(calls)) for stored, calls in zip(found, rounds, strict=True))
 
 
-def is_beginning(call: RecordedCall) -> bool:
+def _serve_usage(copy: Copy, cluster: RecommenderCluster) -> HeldFrame:
+    """Serve the use of pods, where the cluster's recommenders look for it."""
+    held = HeldFrame(cluster.frames)
+    if cluster.external is None:
+        copy.server.metrics = held
+    else:
+        external = cluster.external
+        copy.server.serve_external(UsageAsExternalMetrics(held, external.metrics, external.container_label))
+    return held
+
+
+def asks_for_all_usage(call: RecordedCall) -> bool:
     """Say whether a call begins a round: a recommender asks for the usage of all pods, once in each."""
     return call.verb == "list" and call.path.startswith(_METRICS)
 

@@ -12,8 +12,8 @@ from evenkeel.simulator.clock import rfc3339
 PodKey = tuple[str, str]
 
 
-class Frames:
-    """A source of metrics that gives one answer after the other, and the last one for ever.
+class HeldFrame:
+    """A source of metrics that gives the same answer until it is told to go on.
 
     Args:
         frames: The answers.
@@ -21,13 +21,15 @@ class Frames:
 
     def __init__(self, frames: tuple[tuple[JsonObject, ...], ...]) -> None:
         self._frames = frames
-        self._given = 0
+        self._current = 0
+
+    def go_on(self) -> None:
+        """Go on to the next answer; the last one lasts for ever."""
+        self._current = min(self._current + 1, len(self._frames) - 1)
 
     def pods(self) -> list[JsonObject]:
-        """Return the next answer."""
-        frame = self._frames[min(self._given, len(self._frames) - 1)]
-        self._given += 1
-        return list(frame)
+        """Return the answer."""
+        return list(self._frames[self._current])
 
     def nodes(self) -> list[JsonObject]:
         """Return nothing; no recommender asks."""

@@ -101,6 +101,9 @@ async def test_usage_of_pods_can_be_shown_as_external_metrics() -> None:
         wire.server.serve_external(UsageAsExternalMetrics(usage, {"cpu": "c", "memory": "m"}, "container"))
         assert await values(wire, "c", selector="app=web,pod=web-0,container=main") == ["100m"]
         assert await values(wire, "m", "shop") == ["1Gi"]
+        for container in rows(usage.pod_rows["shop", "web-0"], "containers"):
+            del child(container, "usage")["memory"]
+        assert await values(wire, "m", "shop") == [], "what is not told is no value"
 
 
 async def test_any_source_will_do() -> None:
