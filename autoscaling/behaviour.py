@@ -164,6 +164,12 @@ class Behaviour:
         "A container that no running pod has any more takes no share of the pod's minimum, and leaves the "
         "recommendation an hour after its last sample. Otherwise it stays for eight days, or until the next restart.",
     )
+    targets_may_vanish: bool = _switch(
+        "B-1, cases 17, 18",
+        "A VPA whose target cannot be resolved for a while, or whose target's selector changes, keeps its history and "
+        "its recommendation, and ConfigUnsupported says what is wrong; one that another recommender has served takes "
+        "over what that has stored. Otherwise history starts anew and overwrites what is stored.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

@@ -127,11 +127,13 @@ class ResolvedTarget:
         selector: Of the target's pods; it matches nothing where there is a problem.
         problem: Why the target cannot be used, empty where it can.
         controllers: The target and the topmost controller above it, as far as they are known; one where both are one.
+        is_unresolved: Whether the problem is that target or controllers cannot be read, which may pass.
     """
 
     selector: Selector
     problem: str = ""
     controllers: tuple[ControllerKey, ...] = ()
+    is_unresolved: bool = False
 
 
 def target_key(vpa: Vpa) -> ControllerKey | None:
@@ -165,7 +167,7 @@ def resolve_target(vpa: Vpa, known: KnownControllers) -> ResolvedTarget:
     except OwnerNotCachedError:
         raise
     except OwnerLookupError as error:
-        return ResolvedTarget(NOTHING, f"cannot read the target: {error}", (key,) if key else ())
+        return ResolvedTarget(NOTHING, f"cannot read the target: {error}", (key,) if key else (), is_unresolved=True)
     assert key is not None
     try:
         top = known.topmost(key)
@@ -173,7 +175,7 @@ def resolve_target(vpa: Vpa, known: KnownControllers) -> ResolvedTarget:
         raise
     except OwnerLookupError as error:
         problem = f"cannot tell whether {_named(key)} is the topmost controller: {error}"
-        return ResolvedTarget(NOTHING, problem, (key,))
+        return ResolvedTarget(NOTHING, problem, (key,), is_unresolved=True)
     if top is None:
         return ResolvedTarget(NOTHING, f"{_named(key)} is neither a known kind of controller nor scalable", (key,))
     if top != key:

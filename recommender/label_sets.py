@@ -61,6 +61,7 @@ class TrackedVpa:
         controllers: Its target and the topmost controller above it.
         pod_selector: Of its target's pods, over the labels that these have; None where ``selector`` is that.
         scaling: What scales the target horizontally by shares of requests; None where nothing does.
+        target_missing_at: Instant at which the target was last found missing, ``NEVER`` where it never was.
     """
 
     vpa: Vpa
@@ -74,6 +75,7 @@ class TrackedVpa:
     controllers: tuple[ControllerKey, ...] = ()
     pod_selector: Selector | None = None
     scaling: HorizontalScaling | None = None
+    target_missing_at: int = NEVER
 
     @property
     def key(self) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.shell.caches import Caches
 from recommender.shell.statuses import at_most
+from recommender.vanishing_targets import may_replace
 from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch
 
 _CHUNK = 256
@@ -94,9 +95,11 @@ class CheckpointKeeper:
 
         async def write_vpa(entry: tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]) -> bool:
             tracked, checkpoints = entry
+            pairs = [(checkpoint, known.get((checkpoint.namespace, checkpoint.name))) for checkpoint in checkpoints]
             written = [
-                await self._write_one(checkpoint, known.get((checkpoint.namespace, checkpoint.name)))
-                for checkpoint in checkpoints
+                await self._write_one(checkpoint, old)
+                for checkpoint, old in pairs
+                if may_replace(checkpoint, old, tracked, model.settings.memory_interval)
             ]
             if any(written):
                 tracked.checkpoint_written = instant(now)

@@ -41,6 +41,7 @@ from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.owners import OwnerFollower
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.statuses import StatusWriter
+from recommender.shell.takeover import take_over
 from recommender.shell.usage import UsageSource
 from recommender.status import (
     FETCHING_HISTORY,
@@ -52,6 +53,7 @@ from recommender.status import (
     status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
+from recommender.vanishing_targets import Sighting, observe_target
 from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
 from recommender.write_rule import WriteRule
 
@@ -121,6 +123,7 @@ class Loop:
     seen: dict[NamespacedName, Pod] = field(default_factory=dict)
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
     waiting_ooms: tuple[WaitingOom, ...] = ()
+    _takes_over: bool = False
     _matcher: UsageMatcher = field(init=False)
     _owners: OwnerFollower = field(init=False)
     _rule: WriteRule = field(init=False)
@@ -150,6 +153,7 @@ class Loop:
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
+        self._takes_over = self.settings.behaviour.targets_may_vanish
 
     async def _load_past(self, history: HistoryLoader) -> None:
         """Take in history from Prometheus, knowing which labels the VPAs' selectors ask for."""
@@ -206,11 +210,13 @@ class Loop:
     async def _load_vpas(self) -> None:
         """Bring the VPAs of the model up to date and drop those that are no more."""
         served = [vpa for vpa in self.parts.caches.vpas.snapshot() if self.settings.serves(vpa)]
+        before, now = frozenset(self.model.vpas), self.parts.driver.now()
+        keeps = self.settings.behaviour.targets_may_vanish
         for vpa in served:
             target = await self._resolved(vpa)
             self.problems[vpa.namespace, vpa.name] = target.problem
-            tracked = self.model.observe_vpa(vpa, self._owners.keys.selector_of(target))
-            tracked.controllers, tracked.pod_selector = target.controllers, target.selector
+            sighting = Sighting(vpa, target, self._owners.keys.selector_of(target))
+            observe_target(self.model, sighting, now, keeps_history=keeps)
         names = {(vpa.namespace, vpa.name) for vpa in served}
         # A VPA that can for now not be read keeps its history.
         kept = names | set(self.parts.caches.vpas.unreadable)
@@ -219,6 +225,8 @@ class Loop:
             self.problems.pop((namespace, name), None)
             self.missing_since.pop((namespace, name), None)
             self._rule.forget((namespace, name))
+        if self._takes_over:
+            take_over(self.model, self.parts.caches.checkpoints.snapshot(), before, now)
         self._owners.follow(self.model.vpas.values())
 
     async def _resolved(self, vpa: Vpa) -> ResolvedTarget:

@@ -417,3 +417,90 @@ async def test_a_renamed_container_leaves_the_recommendation(
     found = status(server)["recommendation"]
     assert isinstance(found, dict)
     assert [entry["containerName"] for entry in found["containerRecommendations"]] == containers, row
+
+
+def two_weeks(server: ApiServer) -> Json:
+    """Store a checkpoint of two weeks in which 2Gi and 250m were used, and return its status."""
+    at = "2025-12-31T00:00:00Z"
+    status_then: Json = {
+        "version": "v3",
+        "lastUpdateTime": "2026-01-01T00:00:00Z",
+        "firstSampleStart": "2025-12-18T00:00:00Z",
+        "lastSampleStart": at,
+        "totalSamplesCount": 20160,
+        "cpuHistogram": {"referenceTimestamp": at, "bucketWeights": {"16": 10000}, "totalWeight": 100.0},
+        "memoryHistogram": {"referenceTimestamp": at, "bucketWeights": {"50": 10000}, "totalWeight": 10.0},
+    }
+    server.store.create(
+        {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "VerticalPodAutoscalerCheckpoint",
+            "metadata": {"name": "web-main", "namespace": "default"},
+            "spec": {"vpaObjectName": "web", "containerName": "main"},
+            "status": status_then,
+        }
+    )
+    return status_then
+
+
+def deployment(server: ApiServer) -> Json:
+    """Return the Deployment as it could be applied again."""
+    found = server.store.read("apps/v1", "Deployment", "web", "default")
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}} | {
+        "spec": found["spec"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "keeps"), [("case:17", Profile.EVENKEEL, True), ("upstream", Profile.UPSTREAM, False)]
+)
+async def test_a_target_that_is_missing_for_a_while_costs_no_history(
+    server: ApiServer, row: str, profile: Profile, *, keeps: bool
+) -> None:
+    status_then = two_weeks(server)
+    again = deployment(server)
+    server.store.delete("apps/v1", "Deployment", "web", "default")
+    used(server, 1)
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+        assert conditions(server)["ConfigUnsupported"] == "True", row
+        before = target(server)
+        assert isinstance(before, dict), row
+        server.store.create(again)
+        controllers = loop.parts.caches.controllers
+        await until(lambda: any(each.kind == "Deployment" for each in controllers.workloads()))
+        for minutes in (2, 3):
+            await run_at(loop, minutes)
+    (checkpoint,) = stored(server)
+    written = checkpoint["status"]
+    assert isinstance(written, dict)
+    samples = written["totalSamplesCount"]
+    assert isinstance(samples, int)
+    assert (written["firstSampleStart"] == status_then["firstSampleStart"]) is keeps, row
+    assert (samples >= 20160) is keeps, row
+    after = target(server)
+    assert isinstance(after, dict)
+    assert (after["memory"] == before["memory"]) is keeps, row
+    assert "ConfigUnsupported" not in conditions(server), row
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "takes"), [("case:18", Profile.EVENKEEL, True), ("upstream", Profile.UPSTREAM, False)]
+)
+async def test_a_vpa_that_changes_its_recommender_keeps_its_history(
+    server: ApiServer, row: str, profile: Profile, *, takes: bool
+) -> None:
+    two_weeks(server)
+    used(server, 1)
+    async with recommender(server, name="frugal", profile=profile) as loop:
+        await run_at(loop, 1)
+        assert target(server) is None
+        server.store.merge(vpa_object(recommenders=[{"name": "frugal"}]))
+        await until(lambda: loop.parts.caches.vpas.snapshot()[0].recommenders == ("frugal",))
+        await run_at(loop, 2)
+    (checkpoint,) = stored(server)
+    written = checkpoint["status"]
+    assert isinstance(written, dict)
+    samples = written["totalSamplesCount"]
+    assert isinstance(samples, int)
+    assert (samples >= 20160) is takes, row
