@@ -113,7 +113,7 @@ def run(
         played = read_scenario(file) if file is not None else library.load(scenario)
         if played.peer:
             peer_folder(os.environ)
-        pace = _pace(speed, played, at_terminal=console.is_terminal)
+        pace = pace_of(speed, played, at_terminal=console.is_terminal)
     except (ScenarioError, PeerMissingError, SpeedError) as error:
         typer.echo(f"evenkeel: {error}", err=True)
         raise typer.Exit(_NOT_BEGUN) from None
@@ -124,7 +124,7 @@ def run(
     raise typer.Exit(_NOT_REACHED)
 
 
-def _pace(asked: float | None, scenario: Scenario, *, at_terminal: bool) -> float | None:
+def pace_of(asked: float | None, scenario: Scenario, *, at_terminal: bool) -> float | None:
     """Return how fast simulated time may pass, None for as fast as possible.
 
     Raises:

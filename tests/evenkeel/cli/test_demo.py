@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from evenkeel.cli.demo import read_speed
+from evenkeel.cli.demo import SpeedError, pace_of, read_speed
 from evenkeel.simulator.scenarios import library
+from evenkeel.simulator.scenarios.reading import read_scenario
 
 _SECONDS = 120.0
 
@@ -249,14 +250,32 @@ def test_a_speed_is_kept(tmp_path: Path) -> None:
 REAL = KEPT.replace("duration: 50s", "duration: 1s\ntime: real")
 
 
-@pytest.mark.parametrize("speed", ["60", "max"])
-def test_real_time_has_one_speed(speed: str, tmp_path: Path) -> None:
-    done = run("--file", write(tmp_path, REAL), "--speed", speed)
+def test_real_time_has_one_speed(tmp_path: Path) -> None:
+    done = run("--file", write(tmp_path, REAL), "--speed", "60")
     assert (done.returncode, done.stdout) == (2, "")
     assert "'A pod runs' runs in the machine's own time (time: real)" in done.stderr
     assert "leave --speed out" in done.stderr
 
 
-def test_real_time_may_be_asked_for_by_its_speed(tmp_path: Path) -> None:
-    done = run("--file", write(tmp_path, REAL), "--speed", "1")
-    assert "The expected end state was" in done.stdout, done.stderr
+@pytest.mark.parametrize(
+    ("text", "asked", "at_terminal", "pace"),
+    [
+        (REAL, None, False, None),
+        (REAL, 1.0, True, None),
+        (REAL, 60.0, True, SpeedError),
+        (REAL, math.inf, False, SpeedError),
+        (KEPT, None, False, None),
+        (KEPT, None, True, 50 / 30),
+        (KEPT, 25.0, True, 25.0),
+        (KEPT, math.inf, True, None),
+    ],
+)
+def test_the_pace_of_a_scenario(
+    text: str, asked: float | None, at_terminal: bool, pace: float | type[SpeedError] | None, tmp_path: Path
+) -> None:
+    scenario = read_scenario(Path(write(tmp_path, text)))
+    if isinstance(pace, type):
+        with pytest.raises(pace):
+            pace_of(asked, scenario, at_terminal=at_terminal)
+    else:
+        assert pace_of(asked, scenario, at_terminal=at_terminal) == pace
