@@ -70,8 +70,8 @@ class ClusterMaker:
         # Never near a moment to which reference times are rounded: in which order samples come is left open.
         self._last = now.replace(minute=7, second=0, microsecond=0) - timedelta(hours=1)
         self._external = make_external(Dice(seed, "metrics"))
-        # Upstream asks for external metrics of pods in random order, which shows where an aggregate expires in the middle
-        # of a window, as it can only with intervals of a VPA's own.
+        # Upstream asks for external metrics of pods in random order, which shows where an aggregate expires within a
+        # window, as it can only with intervals of a VPA's own.
         self._has_vpa_config = self._dice.chance(0.5) and self._external is None
         self._workloads = WorkloadMaker(Dice(seed, "workloads"), now)
         self._scalers = ScalerMaker(Dice(seed, "vpas"), now, Choices(oom_bumps=self._has_vpa_config))

@@ -18,6 +18,7 @@ import aiohttp
 import pytest
 
 from evenkeel.simulator.api.certificates import Authority
+from evenkeel.simulator.api.external_metrics import UsageAsExternalMetrics
 from evenkeel.simulator.api.fields import JsonObject, child, rows, text
 from evenkeel.simulator.api.requestlog import RecordedCall
 from evenkeel.simulator.api.server import ApiServer
@@ -25,7 +26,7 @@ from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import EPOCH, ManualClock, rfc3339
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
-from tests.embedded import api_server, deploy, pod_object, recommended_status, vpa_object
+from tests.embedded import GROUP, api_server, deploy, pod_object, recommended_status, vpa_object
 from tests.evenkeel.simulator.lockstep.fakes import MINUTE, SECOND
 
 pytestmark = pytest.mark.anyio
@@ -52,12 +53,12 @@ class Wave:
         usage = {"cpu": f"{millicores}m", "memory": "300Mi"}
         return [
             {
-                "metadata": {"name": name, "namespace": "default"},
+                "metadata": child(pod, "metadata"),
                 "timestamp": rfc3339(now),
                 "window": "30s",
                 "containers": [{"name": "main", "usage": usage}],
             }
-            for name in (text(pod, "metadata", "name") for pod in self.server.store.list("v1", "Pod", "default"))
+            for pod in self.server.store.list("v1", "Pod", "default")
         ]
 
     def nodes(self) -> list[JsonObject]:
@@ -234,6 +235,25 @@ def what_came_of_it(story: Story) -> None:
     assert {text(event.json, "firstTimestamp") for event in events if isinstance(event.json, dict)} <= {
         rfc3339(EPOCH + n * MINUTE) for n in range(16)
     }
+
+
+async def test_usage_may_come_from_external_metrics(tmp_path: Path) -> None:
+    """Spec: recommender 8.2, 13 (14): of the resource that has no metric there is no recommendation."""
+    async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
+        source = UsageAsExternalMetrics(Wave(small.server), {"memory": "memory_bytes"}, "container")
+        small.server.serve_external(source)
+        small.lockstep.expect("recommender")
+        flags = ("--external-metrics-memory-metric=memory_bytes", "--container-name-label=container")
+        await small.start("recommender", "--use-external-metrics", *flags)
+        await small.advance(3)
+        assert await small.end("recommender") == 0
+    fetches = small.server.requests.calls("list", path="/namespaces/default/memory_bytes$")
+    assert [call.at for call in fetches] == [EPOCH + n * MINUTE for n in (1, 1, 2, 2, 3, 3)]
+    assert {call.query["labelSelector"] for call in fetches} == {"app=web,pod=web-0", "app=web,pod=web-1"}
+    assert small.server.requests.calls(path="/apis/metrics.k8s.io") == []
+    vpa = small.server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", "web", "default")
+    (entry,) = rows(vpa, "status", "recommendation", "containerRecommendations")
+    assert child(entry, "target").keys() == {"memory"}
 
 
 async def test_a_process_that_is_killed_or_stopped_ends_the_run_and_is_named(tmp_path: Path) -> None:
