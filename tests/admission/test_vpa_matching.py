@@ -211,3 +211,28 @@ def test_a_target_that_was_not_looked_up_is_left_out() -> None:
     rollout_vpa = replace(vpa(), target_ref=replace(FOR_ROLLOUT, api_version="example.com/v2"))
     scalable = {rollout_key(): ScaleAnswer(is_found=True, selector="app=a")}
     assert chosen(view(rollout_vpa, scales=scalable), replace(pod(), owners=(ROLLOUT,))) is None
+
+
+NIGHTLY = TargetRef("CronJob", "nightly", "batch/v1")
+CRON_JOB = Owner("batch/v1", "CronJob", "nightly", controller=True)
+RUNS = {("default", "Job", "nightly-29300000"): (CRON_JOB,), ("default", "CronJob", "nightly"): ()}
+
+
+@pytest.mark.parametrize(
+    ("row", "by_owner", "job", "labels", "name"),
+    [
+        ("case:22 no labels", True, "nightly-29300000", {}, "v"),
+        ("case:22 other labels", True, "nightly-29300000", {"app": "b"}, "v"),
+        ("beyond:B-19 the Job is not known yet", True, "nightly-29300001", {}, "v"),
+        ("beyond:B-19 not of this CronJob", True, "other-29300001", {}, None),
+        ("admission:6.7 no labels", False, "nightly-29300000", {}, None),
+    ],
+)
+def test_new_runs_are_told_by_their_owners(
+    row: str, by_owner: bool, job: str, labels: dict[str, str], name: str | None
+) -> None:
+    """Mode Initial acts on new pods."""
+    given_view = view(replace(named("v", mode=UpdateMode.INITIAL), target_ref=NIGHTLY), owners=RUNS)
+    given_view = replace(given_view, controllers=replace(given_view.controllers, runs_match_by_owner=by_owner))
+    owners = (Owner("batch/v1", "Job", job, controller=True),)
+    assert chosen(given_view, replace(pod(), name="", labels=labels, owners=owners)) == name, row

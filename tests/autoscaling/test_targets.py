@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaling.matching import NOTHING, of_labels
+from autoscaling.matching import EVERYTHING, NOTHING, Selector, of_labels
 from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError, ScaleAnswer
 from autoscaling.pod import Owner
 from autoscaling.targets import KnownControllers, resolve_target, target_key, target_selector
@@ -115,3 +115,60 @@ def test_keys_and_the_climb() -> None:
     assert key is not None
     assert known().topmost(key) == ControllerKey("default", "Deployment", "d", "apps/v1")
     assert len(known().workloads) == 3
+
+
+NIGHTLY = ControllerKey("default", "CronJob", "nightly", "batch/v1")
+
+
+def with_cron_job(selector: Selector = NOTHING, *, by_owner: bool = True) -> KnownControllers:
+    """Return a CronJob with one known run."""
+    owners = (Owner("batch/v1", "CronJob", "nightly", controller=True),)
+    workloads = [
+        Workload("CronJob", "default", "nightly", selector, "batch/v1"),
+        Workload("Job", "default", "nightly-29300000", APP, "batch/v1", owners=owners),
+        Workload("Job", "default", "nightly-29300009", APP, "batch/v1"),
+    ]
+    return replace(KnownControllers.of(workloads, {}), runs_match_by_owner=by_owner)
+
+
+@pytest.mark.parametrize(
+    ("row", "by_owner", "selector", "expected"),
+    [
+        ("case:22 no labels", True, NOTHING, EVERYTHING),
+        ("case:22 labels", True, APP, EVERYTHING),
+        ("recommender:11.1 no labels", False, NOTHING, NOTHING),
+        ("recommender:11.1 labels", False, APP, APP),
+    ],
+)
+def test_whose_labels_do_not_matter(row: str, by_owner: bool, selector: Selector, expected: Selector) -> None:
+    resolved = resolve_target(aiming("CronJob", "nightly"), with_cron_job(selector, by_owner=by_owner))
+    assert (resolved.selector, resolved.problem) == (expected, ""), row
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "by_owner", "top"),
+    [
+        ("beyond:B-19 known", "nightly-29300000", True, "nightly"),
+        ("beyond:B-19 not known yet, or no longer", "nightly-29300001", True, "nightly"),
+        ("beyond:B-19 a Job of its own with such a name", "nightly-29300009", True, "nightly-29300009"),
+        ("beyond:B-19 of another CronJob", "weekly-29300001", True, None),
+        ("beyond:B-19 no run", "nightly-by-hand", True, None),
+        ("recommender:11.2", "nightly-29300001", False, None),
+    ],
+)
+def test_runs_that_are_not_known(row: str, name: str, by_owner: bool, top: str | None) -> None:
+    controllers, job = with_cron_job(by_owner=by_owner), ControllerKey("default", "Job", name, "batch/v1")
+    if top is None:
+        with pytest.raises(OwnerLookupError, match="does not exist"):
+            controllers.topmost(job)
+    else:
+        found = controllers.topmost(job)
+        assert found is not None
+        assert found.name == top, row
+
+
+def test_a_job_that_is_gone_is_no_target() -> None:
+    """Spec: beyond:B-19."""
+    for name in ("nightly-29300001", "other"):
+        assert "does not exist" in resolve_target(aiming("Job", name), with_cron_job()).problem
+    assert resolve_target(aiming("CronJob", "nightly"), with_cron_job()).controllers[0].name == NIGHTLY.name

@@ -129,3 +129,35 @@ def test_samples_of_no_aggregate_are_refused() -> None:
         table.add_cpu(nobody, nobody, nobody)
     with pytest.raises(ValueError, match="aggregate -1"):
         table.change_peaks(nobody, nobody, nobody, np.array([False]))
+
+
+def test_an_aggregate_takes_over_what_another_one_has_seen() -> None:
+    """Spec: beyond:B-3."""
+    table = AggregateTable(ModelSettings())
+    other, row = table.create(5), table.create(9)
+    for each, begin in ((row, T0 + HOUR), (other, T0)):
+        table.add_cpu(integers(each, each), integers(100, 1000), integers(instant(begin), instant(begin + HOUR)))
+        table.change_peaks(integers(each), integers(2**30), integers(instant(begin + DAY)), np.array([False]))
+    table.oom_need[other], table.oom_need_until[other] = 7, 8
+    table.absorb(row, other)
+    assert (int(table.sample_count[row]), int(table.created[row])) == (4, 5)
+    assert (int(table.first_sample[row]), int(table.last_sample[row])) == (instant(T0), instant(T0 + 2 * HOUR))
+    assert (int(table.last_peak[row]), int(table.oom_need[row]), int(table.oom_need_until[row])) == (
+        instant(T0 + DAY + HOUR),
+        7,
+        8,
+    )
+    assert len(filled(table.cpu, row)) == 2
+    assert sum(filled(table.memory, row).values()) == pytest.approx(1.0 + 2 ** (1 / 24))
+
+
+def test_an_aggregate_remembers_its_last_peak() -> None:
+    """Spec: beyond:B-19."""
+    table = AggregateTable(ModelSettings())
+    row = table.create(0)
+    assert int(table.last_peak[row]) == NEVER
+    for at in (T0 + DAY, T0):
+        table.change_peaks(integers(row), integers(1), integers(instant(at)), np.array([False]))
+    assert int(table.last_peak[row]) == instant(T0 + DAY)
+    table.release(row)
+    assert int(table.last_peak[table.create(0)]) == NEVER

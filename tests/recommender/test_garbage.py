@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
-from autoscaling.matching import EVERYTHING
-from autoscaling.pod import PodPhase
+from autoscaling.matching import EVERYTHING, of_labels
+from autoscaling.pod import Pod, PodPhase
 from autoscaling.vpa import ContainerPolicy
+from recommender.aggregation import Basis, SharingKey
 from recommender.cluster_model import ClusterModel
 from recommender.garbage import collect, doubtful_vpas, is_due, is_expired
 from recommender.instants import instant
+from recommender.owner_keys import CONTROLLER
 from recommender.settings import ModelSettings
 from tests.builders import T0
 from tests.recommender.scene import DAY, HOUR, SECOND, Scene, integers, of_one_container, pod, vpa
@@ -122,3 +126,76 @@ def test_collecting_many_leaves_the_others_linked() -> None:
     assert one.tracked().linked["main"] == [one.aggregate(pod=f"p{place}") for place in range(13, 20)]
     assert len(one.model.aggregates.rows) == 7
     assert np.count_nonzero(one.model.aggregates.cpu.totals) == 7
+
+
+COUNTING = ModelSettings(peaks_count_as_use=True)
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "after", "is_kept"),
+    [
+        ("beyond:B-19", COUNTING, 9 * DAY - SECOND, True),
+        ("beyond:B-19 over", COUNTING, 9 * DAY, False),
+        ("recommender:3.4", ModelSettings(), HOUR, False),
+    ],
+)
+def test_a_memory_peak_alone_may_keep_an_aggregate(
+    row: str, settings: ModelSettings, after: timedelta, is_kept: bool
+) -> None:
+    """A peak counts until its window ends, a day after the sample that opened it."""
+    one = of_one_container(settings=settings)
+    one.memory(T0, 2**30)
+    one.model.forget_pod("default", "p")
+    assert collect(one.model, (), T0 + after) == (not is_kept), row
+
+
+def kind_key(kind: str) -> SharingKey:
+    name = f"batch/{kind}/x" if kind == "CronJob" else f"apps/{kind}/x"
+    return SharingKey(name, {CONTROLLER: name}, Basis.CONTROLLER)
+
+
+def of_kind(kind: str, settings: ModelSettings, *names: str) -> Scene:
+    """Return a scene with a pod of a controller of some kind, which the VPA follows."""
+
+    def key_of(pod: Pod) -> SharingKey:
+        assert pod.name == "p"
+        return kind_key(kind)
+
+    selector = of_labels(kind_key(kind).labels)
+    return Scene(ClusterModel(settings, key_of)).follow(vpa(), selector=selector).observe(pod("p", *names))
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "settings", "is_kept"),
+    [
+        ("beyond:B-19", "CronJob", COUNTING, True),
+        ("beyond:B-19 no run", "Deployment", COUNTING, False),
+        ("recommender:3.4", "CronJob", ModelSettings(), False),
+    ],
+)
+def test_the_history_of_a_job_waits_for_the_next_run(
+    row: str, kind: str, settings: ModelSettings, is_kept: bool
+) -> None:
+    one = of_kind(kind, settings, "main")
+    one.cpu(T0, 100)
+    one.model.forget_pod("default", "p")
+    assert collect(one.model, (), T0 + 40 * DAY) == (not is_kept), row
+
+
+def test_a_container_that_runs_have_no_more_expires() -> None:
+    """Spec: beyond:B-19."""
+    one = of_kind("CronJob", COUNTING, "old", "main")
+    one.cpu(T0, 100, "old")
+    one.cpu(T0 + 8 * DAY - SECOND, 100)
+    assert collect(one.model, (), T0 + 30 * DAY) == 0
+    one.cpu(T0 + 8 * DAY, 100)
+    assert collect(one.model, (), T0 + 30 * DAY) == 1
+    assert list(one.tracked().linked) == ["main"]
+
+
+def test_the_history_of_a_job_that_no_vpa_follows_expires() -> None:
+    """Spec: beyond:B-19."""
+    one = of_kind("CronJob", COUNTING, "main")
+    one.cpu(T0, 100)
+    one.model.forget_vpa("default", "v")
+    assert collect(one.model, (), T0 + 8 * DAY) == 1

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recommender.checkpoint import encode_histograms
+from recommender.container_table import NO_AGGREGATE
 from recommender.instants import instant, moment
+from recommender.memory_peaks import carry_peaks
 from recommender.settings import ModelSettings
 from tests.builders import T0
 from tests.recommender.scene import (
@@ -159,6 +161,20 @@ def test_each_pod_has_its_own_peak() -> None:
     one.memory(T0 + MINUTE, 500 * MI, pod="p1")
     assert one.aggregate(pod="p0") == one.aggregate(pod="p1")
     assert filled(one.model.aggregates.memory, one.aggregate(pod="p0")) == {23: 1.0, 26: 1.0}
+
+
+def test_peaks_move_to_other_aggregates() -> None:
+    """Spec: beyond:B-3: only those of windows that were opened in an aggregate that is still there."""
+    one = Scene().observe(pod("p0", "main", "fresh", "bare"))
+    for container in ("main", "bare"):
+        one.memory(T0, 400 * MI, container=container, pod="p0")
+    rows = integers(*(one.row(name, "p0") for name in ("main", "fresh", "bare")))
+    old, aggregates = one.aggregate(pod="p0"), one.model.aggregates
+    one.model.containers.aggregate[rows[2]] = NO_AGGREGATE
+    heirs = integers(*(aggregates.create(0) for _ in range(3)))
+    carry_peaks(one.model.containers, aggregates, rows, heirs)
+    assert filled(aggregates.memory, old) == {}
+    assert [filled(aggregates.memory, int(heir)) for heir in heirs] == [{23: 1.0}, {}, {}]
 
 
 Sample = tuple[int, timedelta, int]

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from autoscaling.pod import ContainerStatus, Pod, Termination
+from autoscaling.pod import ContainerStatus, Owner, Pod, Termination
 from autoscaling.resources import ContainerResources
-from recommender.oom_detection import oom_kills
+from recommender.oom_detection import oom_kills, oom_kills_of_run
 from tests.builders import T0, amounts, container, pod
 
 KILLED = Termination("OOMKilled", T0, T0 + timedelta(minutes=1))
@@ -63,3 +63,24 @@ def test_the_reported_request_wins_over_the_spec() -> None:
     assert [k.memory_bytes for k in oom_kills(*only_reported)] == [50]
     nothing = replace(terminated(0), resources=ContainerResources())
     assert [k.memory_bytes for k in oom_kills(state(running(0)), state(nothing))] == [0]
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "status", "found"),
+    [
+        ("beyond:B-19 ended by the kill", "Job", terminated(0), 1),
+        ("beyond:B-19 goes on after the kill", "Job", running(1, KILLED), 1),
+        ("beyond:B-19 ended well after a kill", "Job", replace(terminated(1, ENDED), last_terminated=KILLED), 1),
+        ("beyond:B-19 ended well", "Job", terminated(0, ENDED), 0),
+        ("beyond:B-19 no time", "Job", terminated(0, Termination("OOMKilled")), 0),
+        ("beyond:B-19 no status", "Job", None, 0),
+        ("beyond:B-19 no run", "ReplicaSet", terminated(0), 0),
+        ("beyond:B-19 no controller", "", terminated(0), 0),
+    ],
+)
+def test_a_run_may_have_been_killed_before_it_is_seen(
+    row: str, kind: str, status: ContainerStatus | None, found: int
+) -> None:
+    owners = (Owner("batch/v1", kind, "x", controller=True),) if kind else ()
+    kills = oom_kills_of_run(replace(state(status, "-/64Mi"), owners=owners))
+    assert [(kill.at, kill.memory_bytes) for kill in kills] == [(KILLED.finished_at, 2**26)] * found, row

@@ -91,7 +91,8 @@ def merged(model: ClusterModel, bank: HistogramBank) -> HistogramBank:
 def shares_of_weight(bank: HistogramBank) -> Floats:
     """Return what each bucket holds of the weight of a bank's only row."""
     total = bank.weights.sum()
-    return bank.weights[0] / total if total else bank.weights[0]
+    row: Floats = bank.weights[0]
+    return row / total if total else row
 
 
 def recommendation(model: ClusterModel) -> Recommendation:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from autoscaling.matching import NOTHING, SelectingVpa, Selector, of_labels
+from autoscaling.matching import EVERYTHING, NOTHING, SelectingVpa, Selector, of_labels
 from autoscaling.ownership import ControllerKey, ScaleAnswer
 from autoscaling.pod import Owner, Pod, PodPhase
 from autoscaling.vpa import ContainerPolicy, StartupBoost, TargetRef, UpdateMode, Vpa
@@ -187,3 +187,15 @@ def test_groups_are_direct_controllers_of_whatever_api_version() -> None:
         "ReplicaSet default/rs",
         "ReplicaSet default/new",
     ]
+
+
+def test_runs_of_a_cron_job_are_told_by_their_owners() -> None:
+    """Spec: case:22, beyond:B-19: the selector of such a target leaves all to the owners."""
+    cron_job = Workload("CronJob", "default", "nightly", NOTHING, "batch/v1")
+    job = Workload(
+        "Job", "default", "run", SELECTOR, owners=(Owner("batch/v1", "CronJob", "nightly", controller=True),)
+    )
+    nightly = replace(vpa_of(RECREATE), target_ref=TargetRef("CronJob", "nightly", "batch/v1"))
+    of_run = replace(owned(small("p0"), "Job", "run", "batch/v1"), labels={})
+    cluster = snapshot(nightly, pods=(of_run, small("p1")), selector=EVERYTHING, workloads=(cron_job, job, DEPLOYMENT))
+    assert pairs(select(cluster, Settings())) == {nightly.name: ["p0"]}

@@ -10,7 +10,7 @@ import pytest
 from autoscaling.errors import ApiError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
-from autoscaling.matching import of_labels
+from autoscaling.matching import EVERYTHING, of_labels
 from autoscaling.ownership import ControllerKey, OwnerNotCachedError
 from autoscaling.targets import KnownControllers
 from evenkeel.simulator.api.server import ApiServer
@@ -78,3 +78,16 @@ async def test_a_kind_that_may_not_be_listed_is_named(cluster: ApiServer, held_c
         assert not cache.is_synced
     finally:
         await cache.stop()
+
+
+async def test_pods_of_jobs_may_be_told_by_their_owners(cluster: ApiServer, held_client: KubeClient) -> None:
+    """Spec: beyond:B-19, case:22."""
+    template = {"spec": {"containers": [{"name": "main", "image": "i"}], "restartPolicy": "Never"}}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}}
+    metadata = {"name": "nightly", "namespace": "default"}
+    cluster.store.create({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec})
+    cache = ControllerCache(held_client, runs_match_by_owner=True)
+    cache.start()
+    await cache.wait_synced(10)
+    assert cache.known().selector(ControllerKey("default", "CronJob", "nightly", "batch/v1")) is EVERYTHING
+    await cache.stop()
