@@ -17,7 +17,18 @@ from pathlib import Path
 import msgspec
 
 from autoscaling.runtime.api_group import ApiGroup
-from bench.cluster import NAMESPACES, Shape, deployments, first_tick, namespace_of, pod_names, pods, replica_sets, vpas
+from bench.cluster import (
+    NAMESPACES,
+    PodName,
+    Shape,
+    deployments,
+    first_tick,
+    namespace_of,
+    pod_names,
+    pods,
+    replica_sets,
+    vpas,
+)
 from bench.hosting import Command, Hosted, resident_bytes
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.builtin import PODS
@@ -42,6 +53,7 @@ def main() -> None:
 
 async def _host(arguments: argparse.Namespace) -> None:
     shape = Shape(arguments.vpas, arguments.pods_per_vpa)
+    names = pod_names(shape)
     server, began = ApiServer(WallClock()), time.monotonic()
     _load(server, shape, with_controllers=arguments.controllers)
     gc.collect()
@@ -54,7 +66,7 @@ async def _host(arguments: argparse.Namespace) -> None:
         _say(Hosted(endpoint.url, str(kubeconfig), str(authority), seconds, resident_bytes("self")))
         while line := await asyncio.to_thread(sys.stdin.readline):
             command = msgspec.json.decode(line, type=Command)
-            await _write(server, shape, command.writes)
+            await _write(server, names, command.writes)
             _say(Hosted(endpoint.url, str(kubeconfig), str(authority), seconds, resident_bytes("self")))
 
 
@@ -72,10 +84,9 @@ def _load(server: ApiServer, shape: Shape, *, with_controllers: bool) -> None:
             server.store.create(each)
 
 
-async def _write(server: ApiServer, shape: Shape, count: int) -> None:
+async def _write(server: ApiServer, names: list[PodName], count: int) -> None:
     """Change pods one after the other, each by one annotation."""
     kind = next(kind for kind in server.registry.all() if kind.resource == PODS)
-    names = pod_names(shape)
     for place in range(count):
         name = names[place % len(names)]
         current = server.store.existing(kind, (name.namespace, name.name))

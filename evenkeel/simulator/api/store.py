@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, encode, text
+from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, encode
 from evenkeel.simulator.api.kinds import GroupResource
 
 DEFAULT_HISTORY = 10_000
@@ -83,14 +83,12 @@ class Stored:
 
     def __init__(self, body: JsonObject, revision: int, warm: Warm | None = None) -> None:
         metadata = child(body, "metadata")
-        self.key: Key = (sys.intern(text(metadata, "namespace")), text(metadata, "name"))
-        self.uid = text(metadata, "uid")
+        self.key: Key = (sys.intern(_string(metadata.get("namespace"))), _string(metadata.get("name")))
+        self.uid = _string(metadata.get("uid"))
         self.revision = revision
         self._body: JsonObject | None = body
         self._raw: bytes | None = None
         self._warm = warm
-        if warm is not None:
-            warm.keep_written(self)
 
     @property
     def body(self) -> JsonObject:
@@ -213,19 +211,18 @@ class Store:
         """
         with self.lock:
             collection = self._collection(resource)
-            metadata = child(body, "metadata")
-            key = (text(metadata, "namespace"), text(metadata, "name"))
+            after = Stored(body, self.revision + 1, self._warm)
+            key = after.key
             before = collection.objects.get(key)
             if before is not expected:
                 raise WriteConflictError
             self.revision += 1
-            metadata["resourceVersion"] = str(self.revision)
-            after = Stored(body, self.revision, self._warm)
-            key = after.key if before is None else before.key
+            child(body, "metadata")["resourceVersion"] = str(self.revision)
             collection.objects[key] = after
             if before is None:
                 bisect.insort(collection.order, key)
             self._record(collection, Change(ChangeType.MODIFIED if before else ChangeType.ADDED, before, after))
+            self._warm.keep_written(after)
             if before is not None:
                 before.retire()
             return after
@@ -248,6 +245,7 @@ class Store:
             del collection.order[bisect.bisect_left(collection.order, key)]
             after = before.at_revision(self.revision)
             self._record(collection, Change(ChangeType.DELETED, before, after))
+            self._warm.keep_written(after)
             return after
 
     def snapshot(self, resource: GroupResource, namespace: str = "", revision: int | None = None) -> list[Stored]:
@@ -341,10 +339,16 @@ class Store:
     def _record(self, collection: _Collection, change: Change) -> None:
         """Keep a change, forget those beyond the window, and tell the observers."""
         collection.history.append(change)
-        while len(collection.history) > max(0, self.history_limit):
+        limit = max(0, self.history_limit)
+        while len(collection.history) > limit:
             collection.compacted = collection.history.popleft().after.revision
         for observer in list(collection.observers):
             observer(change)
+
+
+def _string(value: object) -> str:
+    """Return a string, empty when it is anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def _within(order: list[Key], part: Part) -> range:

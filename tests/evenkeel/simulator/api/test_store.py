@@ -15,7 +15,6 @@ from evenkeel.simulator.api.store import (
     Part,
     Store,
     Stored,
-    Warm,
     WriteConflictError,
 )
 
@@ -185,18 +184,18 @@ def is_cold(stored: Stored) -> bool:
 
 
 def test_bodies_that_were_only_written_do_not_stay_objects_for_long() -> None:
-    warm = Warm(2)
-    first, *rest = (Stored(body(str(n)), n, warm) for n in range(200))
+    store = Store()
+    first, *rest = (store.put(THINGS, body(str(n)), expected=None) for n in range(200))
     assert is_cold(first)
     assert not is_cold(rest[-1])
     assert sum(not is_cold(stored) for stored in rest) < 100
 
 
 def test_the_bodies_read_last_stay_objects() -> None:
-    warm = Warm(2)
-    a, b, c, *_ = (Stored(body(str(n), x=[1, {"y": None}]), n, warm) for n in range(200))
+    store = Store(warm_limit=2)
+    a, b, c, *_ = (store.put(THINGS, body(str(n), x=[1, {"y": None}]), expected=None) for n in range(200))
     read = [each.body for each in (a, b, c)]
-    assert read == [body(name, x=[1, {"y": None}]) for name in "012"]
+    assert [each["x"] for each in read] == [[1, {"y": None}]] * 3
     assert [is_cold(each) for each in (a, b, c)] == [True, False, False]
     assert b.body is read[1]
 
