@@ -9,14 +9,12 @@ Spec: recommender 7, beyond B-7.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from recommender.history.queries import HistoryRequest
-from recommender.history.series import Answer, Flaw, FlawRecord, Series, missing_label
-from recommender.instants import NEVER, SECOND
+from recommender.history.series import Flaw, FlawRecord, Series, missing_label
+from recommender.instants import NEVER
 
 PodKey = tuple[str, str]
 """Namespace and name."""
@@ -37,7 +35,7 @@ class LastLabels:
     labels: dict[PodKey, Mapping[str, str]] = field(default_factory=dict)
     seen: dict[PodKey, int] = field(default_factory=dict)
 
-    def take(self, series: Sequence[Series], flaws: FlawRecord | None) -> None:
+    def take(self, series: Iterable[Series], flaws: FlawRecord | None) -> None:
         """Take in the series of an answer; of series that were seen last at the same time the first counts.
 
         Args:
@@ -48,12 +46,8 @@ class LastLabels:
             HistoryError: A series does not say, and that is not counted.
         """
         for each in series:
-            try:
-                key = each.labels[self.request.pod_namespace_label], each.labels[self.request.pod_name_label]
-            except KeyError as error:
-                if flaws is None:
-                    raise missing_label(each, error.args[0]) from None
-                flaws.note(Flaw.MISSING_LABEL, each)
+            key = _pod_of(each, self.request, flaws)
+            if key is None:
                 continue
             last = int(each.instants[-1]) if len(each.instants) else NEVER
             if last > self.seen.get(key, NEVER):
@@ -61,25 +55,58 @@ class LastLabels:
                 self.labels[key] = own_labels(each.labels, self.request.label_prefix)
 
 
+@dataclass(slots=True)
+class FoundLabels:
+    """Of each pod all labels that it has had, without when.
+
+    Attributes:
+        sets: By namespace and name of the pod; most have one set of labels.
+    """
+
+    request: HistoryRequest
+    sets: dict[PodKey, list[Mapping[str, str]]] = field(default_factory=dict)
+
+    def take(self, series: Iterable[Series], flaws: FlawRecord | None) -> None:
+        """Take in the series of an answer, as ``LastLabels`` does.
+
+        Raises:
+            HistoryError: A series does not say which pod it is about, and that is not counted.
+        """
+        for each in series:
+            key = _pod_of(each, self.request, flaws)
+            if key is None:
+                continue
+            found, labels = self.sets.setdefault(key, []), own_labels(each.labels, self.request.label_prefix)
+            if labels not in found:
+                found.append(labels)
+
+    def sure(self) -> dict[PodKey, Mapping[str, str]]:
+        """Return the labels of the pods that have always had the same."""
+        return {pod: sets[0] for pod, sets in self.sets.items() if len(sets) == 1}
+
+    def unsure(self, most: int) -> Iterator[tuple[PodKey, ...]]:
+        """Yield the pods that were labelled anew, at most so many at a time."""
+        pods = sorted(pod for pod, sets in self.sets.items() if len(sets) > 1)
+        for begin in range(0, len(pods), most):
+            yield tuple(pods[begin : begin + most])
+
+
+def _pod_of(series: Series, request: HistoryRequest, flaws: FlawRecord | None) -> PodKey | None:
+    """Return the pod that a series of labels is about, None where it does not say and that is counted."""
+    try:
+        return series.labels[request.pod_namespace_label], series.labels[request.pod_name_label]
+    except KeyError as error:
+        if flaws is None:
+            raise missing_label(series, error.args[0]) from None
+        flaws.note(Flaw.MISSING_LABEL, series)
+        return None
+
+
 def own_labels(labels: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Return the labels of a series that are a pod's own, without their prefix."""
     if not prefix:
         return {}
     return {name.removeprefix(prefix): value for name, value in labels.items() if name.startswith(prefix)}
-
-
-def seen_series(answer: Answer, cluster: tuple[str, str] | None) -> list[Series]:
-    """Return series whose last instant is when they were seen, from an answer whose values are those times.
-
-    Args:
-        answer: A vector of seconds since the epoch.
-        cluster: Label and value that tell the series of this cluster; None where there is only one.
-    """
-    series = (each for each in answer.series if cluster is None or each.labels.get(cluster[0], "") == cluster[1])
-    return [
-        Series(each.labels, np.round(each.values * 1000).astype(np.int64) * (SECOND // 1000), each.values)
-        for each in series
-    ]
 
 
 def real_names(known: Iterable[str]) -> dict[str, str]:

@@ -9,14 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
-
-_LABEL_STEP: Final = "1m"
-"""Distance of the points at which the label series are looked at. A pod that lives shorter has hardly any history."""
 
 _TEXT = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`"
 _MATCHERS = rf"\{{(?:[^\"'`{{}}]|{_TEXT})*\}}"
-_SELECTOR = rf"(?:[a-zA-Z_:][a-zA-Z0-9_:]*\s*(?:{_MATCHERS})?|{_MATCHERS})"
+_NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+_SELECTOR = rf"(?:{_NAME}\s*(?:{_MATCHERS})?|{_MATCHERS})"
 _PLAIN = re.compile(rf"\s*(?P<selector>{_SELECTOR})\s*(?:\[\s*(?P<range>[0-9a-z]+)\s*\])?\s*", re.DOTALL)
 _QUOTED = re.compile(rf"{_TEXT}", re.DOTALL)
 
@@ -89,16 +86,26 @@ class LabelQuery:
     """How the labels of pods are asked for.
 
     Args:
-        expression: An expression with a value at every instant, or a query to be sent as it is.
+        expression: What has a value at every instant, or a query to be sent as it is.
         length: What ``expression`` is asked over, as Prometheus writes it; empty where it is sent as it is.
+        is_selector: Whether ``expression`` is a plain selector of series.
     """
 
     expression: str
     length: str
+    is_selector: bool
 
-    def over(self, length: str) -> str:
-        """Return the query for when each series was last seen within some time before it is asked."""
-        return f"max_over_time(timestamp({self.expression})[{length}:{_LABEL_STEP}])"
+    def within(self, length: str) -> str:
+        """Return the query for all series that a selector has had within some time."""
+        return f"last_over_time({self.expression}[{length}])"
+
+    def among(self, *conditions: str) -> str:
+        """Return a selector with further conditions."""
+        if not self.expression.endswith("}"):
+            return f"{self.expression}{{{', '.join(conditions)}}}"
+        stated = self.expression[:-1].rstrip().rstrip(",")
+        separator = "" if stated.endswith("{") else ", "
+        return f"{stated}{separator}{', '.join(conditions)}}}"
 
 
 def label_query(text: str, length: str) -> LabelQuery:
@@ -113,10 +120,10 @@ def label_query(text: str, length: str) -> LabelQuery:
     """
     plain = _PLAIN.fullmatch(text)
     if plain is not None:
-        return LabelQuery(plain["selector"].strip(), plain["range"] or length)
+        return LabelQuery(plain["selector"].strip(), plain["range"] or length, is_selector=True)
     if "[" in _QUOTED.sub("", text):
-        return LabelQuery(text, "")
-    return LabelQuery(text.strip(), length)
+        return LabelQuery(text, "", is_selector=False)
+    return LabelQuery(text.strip(), length, is_selector=False)
 
 
 def matches_any(label: str, values: Sequence[str]) -> str:

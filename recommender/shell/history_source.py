@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,7 +11,7 @@ from autoscaling.behaviour import Behaviour
 from autoscaling.pod import Pod
 from autoscaling.runtime.go_literals import format_prometheus_duration, parse_prometheus_duration
 from recommender.history.errors import HistoryError
-from recommender.history.labels import LastLabels, PodKey, home_cluster, seen_series
+from recommender.history.labels import FoundLabels, LastLabels, PodKey, home_cluster
 from recommender.history.pieces import Piece, Span
 from recommender.history.points import Points, Screened, screen, without_inits
 from recommender.history.queries import HistoryRequest, LabelQuery, matches_any, quoted
@@ -22,7 +22,9 @@ from recommender.shell.prometheus_client import PrometheusClient
 CLUSTER_LABEL: Final = "cluster"
 """Label by which series of several clusters in one Prometheus are told apart."""
 
-_MINUTE: Final = timedelta(minutes=1)
+LOOK_BACK: Final = timedelta(minutes=5)
+"""How far Prometheus looks back for a series that has no point at the very instant."""
+
 _SIZING_POINTS: Final = 32
 
 
@@ -189,25 +191,40 @@ class HistorySource:
         """
         query = self.request.labels_query
         answer = self.client.series_at(query, instant(self.surroundings.now))
-        last.take(self._ranged(answer, query), self._counted)
-
-    def _ranged(self, answer: Answer, query: str) -> tuple[Series, ...]:
-        if self.behaviour.history_labels_found and answer.shape is Shape.VECTOR:
-            return answer.series
-        return answer.of_shape(Shape.MATRIX, query)
+        is_enough = self.behaviour.history_labels_found and answer.shape is Shape.VECTOR
+        last.take(answer.series if is_enough else answer.of_shape(Shape.MATRIX, query), self._counted)
 
     def label_piece(self, query: LabelQuery) -> Piece:
-        """Return the whole time over which labels are asked for, by the minute."""
-        minutes = max(1, parse_prometheus_duration(query.length) // _MINUTE)
-        return Piece((), Span.before(instant(self.surroundings.now), (minutes - 1) * _MINUTE, _MINUTE))
+        """Return the whole time over which labels are asked for, cut so that no series falls between two instants."""
+        length = max(parse_prometheus_duration(query.length), LOOK_BACK)
+        return Piece((), Span.before(instant(self.surroundings.now), length - LOOK_BACK, LOOK_BACK))
 
-    def labels_of(self, query: LabelQuery, piece: Piece, last: LastLabels) -> None:
-        """Take in the labels of one part of the time.
+    def find_labels(self, query: LabelQuery, found: FoundLabels, piece: Piece) -> None:
+        """Take in all labels of a part of the time.
 
         Raises:
             HistoryError: There is no answer, or it cannot be used.
         """
-        asked = query.over(format_prometheus_duration(piece.span.count * _MINUTE))
-        answer = self.client.series_at(asked, piece.span.last)
-        answer.of_shape(Shape.VECTOR, asked)
-        last.take(seen_series(answer, self.cluster), self._counted)
+        asked = query.within(format_prometheus_duration(piece.span.count * LOOK_BACK))
+        found.take(self._ours(self.client.series_at(asked, piece.span.last), Shape.VECTOR, asked), self._counted)
+
+    def compare_labels(self, query: LabelQuery, pods: tuple[PodKey, ...], last: LastLabels, piece: Piece) -> None:
+        """Take in when labels were there in a part of the time, of some pods or of all.
+
+        Raises:
+            HistoryError: There is no answer, or it cannot be used.
+        """
+        asked = query.expression
+        if pods:
+            namespaces, names = (tuple(sorted(set(each))) for each in zip(*pods, strict=True))
+            asked = query.among(
+                matches_any(self.request.pod_namespace_label, namespaces),
+                matches_any(self.request.pod_name_label, names),
+            )
+        last.take(self._ours(self.client.series_over(asked, piece.span), Shape.MATRIX, asked), self._counted)
+
+    def _ours(self, answer: Answer, shape: Shape, query: str) -> Iterator[Series]:
+        """Return the series of an answer that are about this cluster."""
+        for each in answer.of_shape(shape, query):
+            if self.cluster is None or each.labels.get(self.cluster[0], "") == self.cluster[1]:
+                yield each

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, TypeVar
 
 import structlog
@@ -15,14 +14,16 @@ from autoscaling.behaviour import Behaviour
 from autoscaling.kube.pacing import Pacing
 from autoscaling.kube.retry import ONE_TRY, Patience
 from recommender.cluster_model import ClusterModel
-from recommender.history.errors import HistoryError, Trouble
+from recommender.history.errors import HistoryError
 from recommender.history.intake import HistoryIntake
-from recommender.history.labels import LastLabels, PodKey, real_names, with_real_names
+from recommender.history.labels import PodKey, real_names, with_real_names
 from recommender.history.pieces import Budget, Piece, cut
-from recommender.history.queries import HistoryRequest, label_query
+from recommender.history.queries import HistoryRequest
 from recommender.shell.history_metrics import HistoryMetrics
 from recommender.shell.history_source import Fetched, HistorySource, Surroundings
+from recommender.shell.label_search import LabelSearch
 from recommender.shell.prometheus_client import PrometheusClient
+from recommender.shell.questions import Questions
 
 T = TypeVar("T")
 
@@ -105,7 +106,7 @@ class HistoryLoader:
 
     async def _load_whole(self, source: HistorySource, model: ClusterModel) -> int:
         """Ask for everything at once, as upstream does, and take nothing in before everything is there."""
-        fetched = await self._ask(lambda: source.piece(Piece((), source.span())))
+        fetched = await self._questions().ask(lambda: source.piece(Piece((), source.span())))
         labels = await self._labels(source)
         intake = HistoryIntake(model, labels, source.surroundings.now, heeds_memory_saver=False)
         intake.take(fetched.keys, fetched.points)
@@ -115,8 +116,8 @@ class HistoryLoader:
 
     async def _load_pieces(self, source: HistorySource, model: ClusterModel) -> int:
         """Ask piece by piece; the next one is under way while the last one is taken in."""
-        await self._ask(source.find_cluster)
-        sizes = await self._ask(source.sizes)
+        await self._questions().ask(source.find_cluster)
+        sizes = await self._questions().ask(source.sizes)
         labels = await self._labels(source)
         pieces = list(cut(source.span(), sizes, self.settings.budget))
         log.info("history begins", namespaces=len(sizes), series=sum(sizes.values()), pieces=len(pieces))
@@ -135,57 +136,22 @@ class HistoryLoader:
     async def _fetched(self, source: HistorySource, pieces: list[Piece]) -> AsyncGenerator[tuple[int, Fetched], None]:
         """Yield how many pieces are done with each piece or, where it is too large, its parts."""
         for number, piece in enumerate(pieces):
-            async for fetched in self._in_parts(source.piece, piece):
+            async for fetched in self._questions().in_parts(source.piece, piece):
                 yield number + 1, fetched
-
-    async def _in_parts(self, fetch: Callable[[Piece], T], whole: Piece) -> AsyncGenerator[T, None]:
-        """Fetch a piece, or the halves of it where it is too much, the oldest first."""
-        waiting = [whole]
-        while waiting:
-            piece = waiting.pop(0)
-            try:
-                yield await self._ask(partial(fetch, piece))
-            except HistoryError as error:
-                halves = piece.halves() if error.trouble is Trouble.TOO_MUCH else ()
-                if not halves:
-                    raise
-                log.debug("history halved", error=error.problem)
-                waiting[:0] = halves
 
     async def _labels(self, source: HistorySource) -> Mapping[PodKey, Mapping[str, str]]:
         """Return the labels of all pods, living and gone."""
-        last = LastLabels(source.request)
+        found = await LabelSearch(source, self._questions()).all_labels()
         if not self.settings.behaviour.history_labels_found:
-            await self._ask(lambda: source.labels_as_asked(last))
-            return last.labels
-        query = label_query(source.request.labels_query, source.request.length_text)
-        if query.length:
-            async for _ in self._in_parts(
-                lambda piece: source.labels_of(query, piece, last), source.label_piece(query)
-            ):
-                pass
-        else:
-            await self._ask(lambda: source.labels_as_asked(last))
+            return found
         names = real_names(source.surroundings.label_names())
-        labels = {key: with_real_names(found, names) for key, found in last.labels.items()}
+        labels = {key: with_real_names(each, names) for key, each in found.items()}
         # What lives tells its labels itself.
         return labels | {(pod.namespace, pod.name): dict(pod.labels) for pod in source.surroundings.pods}
 
-    async def _ask(self, call: Callable[[], T]) -> T:
-        """Run a call in the thread, again after a pause where that may help."""
+    def _questions(self) -> Questions:
         patience = self.settings.patience if self.settings.behaviour.history_in_pieces else ONE_TRY
-        loop, failures, started = asyncio.get_running_loop(), 0, self.pacing.monotonic()
-        while True:
-            try:
-                return await loop.run_in_executor(self.thread, call)
-            except HistoryError as error:
-                failures += 1
-                pause = patience.pause(failures, 0.0)
-                late = self.pacing.monotonic() + pause - started > patience.total_seconds
-                if error.trouble is not Trouble.TRANSIENT or failures >= patience.attempts or late:
-                    raise
-                log.warning("history asked again", error=error.problem, seconds=pause, failures=failures)
-                await self.pacing.sleep(pause)
+        return Questions(self.thread, self.pacing, patience)
 
 
 async def _ahead(items: AsyncGenerator[T, None]) -> AsyncIterator[T]:

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from recommender.history.errors import HistoryError
 from recommender.history.labels import (
+    FoundLabels,
     LastLabels,
     home_cluster,
     own_labels,
     real_names,
-    seen_series,
     with_real_names,
 )
 from recommender.history.queries import HistoryRequest
-from recommender.history.series import Answer, Flaw, FlawRecord, Series, Shape
+from recommender.history.series import Flaw, FlawRecord, Series
 from tests.recommender.history.builders import HOUR, T0_NS, of, series
 
 REQUEST = HistoryRequest()
@@ -65,15 +65,18 @@ def test_own_labels_have_a_prefix_that_is_cut_off(row: str, prefix: str, expecte
     assert own_labels({"pod_label_a": "1", "pod_label_b_c": "2", "job": "x"}, prefix) == expected, row
 
 
-def test_times_of_an_answer_are_its_values() -> None:
-    when = (T0_NS + 5 * HOUR) / 1e9
-    ours, theirs = {"a": "1", "cluster": "here"}, {"a": "1", "cluster": "there"}
-    answer = Answer(Shape.VECTOR, (series(ours, [when]), series(theirs, [when + 1])))
-    (kept,) = seen_series(answer, ("cluster", "here"))
-    assert kept.labels == ours
-    assert kept.instants.tolist() == [T0_NS + 5 * HOUR]
-    assert len(seen_series(answer, None)) == 2
-    assert seen_series(Answer(Shape.VECTOR, (series({"a": "1"}, [when]),)), ("cluster", "here")) == []
+def test_most_pods_have_always_had_the_same_labels() -> None:
+    found = FoundLabels(REQUEST)
+    found.take([labelled("a", 1, pod="same"), labelled("a", 1, pod="new"), labelled("b", 1, pod="new")], None)
+    found.take(
+        [labelled("a", 1, first=4, pod="same"), labelled("c", 1, pod="third"), labelled("d", 1, pod="third")], None
+    )
+    assert found.sure() == {("default", "same"): {"version": "a"}}
+    assert list(found.unsure(1)) == [(("default", "new"),), (("default", "third"),)]
+    assert list(found.unsure(5)) == [(("default", "new"), ("default", "third"))], "beyond:B-7"
+    flaws = FlawRecord()
+    found.take([series({"kubernetes_namespace": "default"}, [1.0])], flaws)
+    assert flaws.counts == {Flaw.MISSING_LABEL: 1}
 
 
 def test_names_get_back_what_prometheus_cannot_write() -> None:

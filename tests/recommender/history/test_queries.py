@@ -45,28 +45,44 @@ def test_further_conditions_come_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "expression", "length", "is_selector"),
     [
-        ('up{job="kubernetes-pods"}', LabelQuery('up{job="kubernetes-pods"}', "8d")),
-        ("  up ", LabelQuery("up", "8d")),
-        ("up[3d]", LabelQuery("up", "3d")),
-        ('up{job="a"} [ 12h ]', LabelQuery('up{job="a"}', "12h")),
-        ('{__name__="up"}[1d]', LabelQuery('{__name__="up"}', "1d")),
-        ('up{job=~"a[0-9]+"}', LabelQuery('up{job=~"a[0-9]+"}', "8d")),
-        ("up{job='a}[1d]'}", LabelQuery("up{job='a}[1d]'}", "8d")),
-        ('label_replace(up, "a", "b", "c", "d")', LabelQuery('label_replace(up, "a", "b", "c", "d")', "8d")),
-        ("last_over_time(up[8d])", LabelQuery("last_over_time(up[8d])", "")),
-        ("up[8d] offset 1h", LabelQuery("up[8d] offset 1h", "")),
-        ("up[8d:1h]", LabelQuery("up[8d:1h]", "")),
+        ('up{job="kubernetes-pods"}', 'up{job="kubernetes-pods"}', "8d", True),
+        ("  up ", "up", "8d", True),
+        ("up[3d]", "up", "3d", True),
+        ('up{job="a"} [ 12h ]', 'up{job="a"}', "12h", True),
+        ('{__name__="up"}[1d]', '{__name__="up"}', "1d", True),
+        ('up{job=~"a[0-9]+"}', 'up{job=~"a[0-9]+"}', "8d", True),
+        ("up{job='a}[1d]'}", "up{job='a}[1d]'}", "8d", True),
+        ('label_replace(up, "a", "b[1d]", "c", "d")', 'label_replace(up, "a", "b[1d]", "c", "d")', "8d", False),
+        ("last_over_time(up[8d])", "last_over_time(up[8d])", "", False),
+        ("up[8d] offset 1h", "up[8d] offset 1h", "", False),
+        ("up[8d:1h]", "up[8d:1h]", "", False),
     ],
 )
-def test_a_query_for_labels_gets_the_range_that_it_lacks(text: str, expected: LabelQuery) -> None:
-    assert label_query(text, "8d") == expected, "beyond:B-7"
+def test_a_query_for_labels_gets_the_range_that_it_lacks(
+    text: str, expression: str, length: str, is_selector: bool
+) -> None:
+    assert label_query(text, "8d") == LabelQuery(expression, length, is_selector), "beyond:B-7"
 
 
-def test_labels_are_asked_for_with_the_time_at_which_they_were_seen() -> None:
+def test_all_series_of_some_time_are_asked_for_at_once() -> None:
     query = label_query('up{job="kubernetes-pods"}', "8d")
-    assert query.over("8d") == 'max_over_time(timestamp(up{job="kubernetes-pods"})[8d:1m])'
+    assert query.within("8d") == 'last_over_time(up{job="kubernetes-pods"}[8d])', "beyond:B-7"
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("up", 'up{x="1", y="2"}'),
+        ("up{}", 'up{x="1", y="2"}'),
+        ('up{a="b"}', 'up{a="b", x="1", y="2"}'),
+        ('up{a="b", }', 'up{a="b", x="1", y="2"}'),
+        ('{a="}"}', '{a="}", x="1", y="2"}'),
+    ],
+)
+def test_a_selector_takes_further_conditions(selector: str, expected: str) -> None:
+    assert label_query(selector, "8d").among('x="1"', 'y="2"') == expected
 
 
 def test_values_are_quoted() -> None:

@@ -130,10 +130,10 @@ class PrometheusServer:
                 for labels, _ in self._values(grouped[3], at)
             )
             return [(dict(key), str(count if grouped[1] == "count" else 1)) for key, count in groups.items()]
-        if seen := re.fullmatch(r"max_over_time\(timestamp\((.*)\)\[(\d+)([mhd]):1m\]\)", query, re.DOTALL):
-            since = at - int(seen[2]) * _UNITS[seen[3]] * SECOND
-            pairs = ((one, [t for t in one.points if since - _LOOK_BACK < t <= at]) for one in self._matching(seen[1]))
-            return [(_bare(one), str(max(times) / SECOND)) for one, times in pairs if times]
+        if within := re.fullmatch(r"last_over_time\((.*)\[(\d+)([mhd])\]\)", query, re.DOTALL):
+            since = at - int(within[2]) * _UNITS[within[3]] * SECOND
+            pairs = ((one, [t for t in one.points if since < t <= at]) for one in self._matching(within[1]))
+            return [(dict(one.labels), str(one.points[max(times)])) for one, times in pairs if times]
         found = ((one, [t for t in one.points if at - _LOOK_BACK < t <= at]) for one in self._matching(query))
         return [(dict(one.labels), str(one.points[max(times)])) for one, times in found if times]
 

@@ -155,7 +155,7 @@ async def test_history_loads_with_default_settings(server: PrometheusServer) -> 
     label(server, app="a")
     loading = Loading(server)
     assert await loading.run()
-    assert 'max_over_time(timestamp(up{job="kubernetes-pods"})[8d:1m])' in server.queries(), "beyond:B-7"
+    assert 'last_over_time(up{job="kubernetes-pods"}[8d])' in server.queries(), "beyond:B-7"
     assert loading.cpu_counts() == {"app=a": 193}
     assert loading.metric("progress_ratio") == 1.0
     assert loading.metric("samples") == 386
@@ -203,12 +203,13 @@ async def test_a_piece_that_is_too_much_is_halved(server: PrometheusServer) -> N
 async def test_the_query_for_labels_is_halved_as_well(server: PrometheusServer) -> None:
     server.use(of(), hours(193, 0.1), hours(193, 3e8))
     label(server, app="a")
-    server.faults.append(lambda asked: (422, TOO_MANY) if "[8d:1m]" in asked.query else None)
+    server.faults.append(lambda asked: (422, TOO_MANY) if "[8d]" in asked.query else None)
     loading = Loading(server)
     assert await loading.run()
-    assert [query for query in server.queries() if ":1m]" in query][1:] == [
-        'max_over_time(timestamp(up{job="kubernetes-pods"})[4d:1m])',
-        'max_over_time(timestamp(up{job="kubernetes-pods"})[4d:1m])',
+    assert [query for query in server.queries() if "last_over_time" in query] == [
+        'last_over_time(up{job="kubernetes-pods"}[8d])',
+        'last_over_time(up{job="kubernetes-pods"}[4d])',
+        'last_over_time(up{job="kubernetes-pods"}[4d])',
     ]
     assert loading.cpu_counts() == {"app=a": 193}
 
@@ -316,6 +317,33 @@ async def test_labels_get_back_their_names(server: PrometheusServer) -> None:
     as_upstream.pods = here("web-0")
     assert await as_upstream.run()
     assert set(as_upstream.cpu_counts()) == {"app_kubernetes_io_name=a,tier=t", ""}, "recommender:7"
+
+
+async def test_of_a_pod_that_was_labelled_anew_the_newer_labels_count(server: PrometheusServer) -> None:
+    for name in ("web-0", "web-1"):
+        server.use(of(pod=name), hours(193, 0.1), hours(193, 3e8))
+    place = {"job": "kubernetes-pods", "kubernetes_namespace": "default"}
+    server.add("up", {**place, "kubernetes_pod_name": "web-0", "pod_label_v": "z-old"}, hours(100, 1.0))
+    server.add("up", {**place, "kubernetes_pod_name": "web-0", "pod_label_v": "new"}, hours(93, 1.0, first=100))
+    server.add("up", {**place, "kubernetes_pod_name": "web-1", "pod_label_v": "same", "instance": "a"}, hours(100, 1.0))
+    server.add("up", {**place, "kubernetes_pod_name": "web-1", "pod_label_v": "same", "instance": "b"}, hours(9, 1.0))
+    loading = Loading(server)
+    assert await loading.run()
+    assert loading.cpu_counts() == {"v=new": 193, "v=same": 193}, "beyond:B-7"
+    compared = [query for query in server.queries("query_range") if query.startswith("up{")]
+    conditions = 'kubernetes_namespace="default", kubernetes_pod_name="web-0"'
+    assert compared == [f'up{{job="kubernetes-pods", {conditions}}}']
+
+
+async def test_labels_of_an_expression_are_looked_for_day_by_day(server: PrometheusServer) -> None:
+    server.use(of(), hours(193, 0.1), hours(193, 3e8))
+    query = "group by (kubernetes_namespace, kubernetes_pod_name, pod_label_app) (up)"
+    label(server, app="a")
+    loading = Loading(server)
+    loading.request = replace(loading.request, labels_query=query)
+    assert await loading.run()
+    assert len([asked for asked in server.queries("query_range") if asked == query]) == 8
+    assert loading.cpu_counts() == {"app=a": 193}, "beyond:B-7"
 
 
 @pytest.mark.parametrize("query", ["up[8d] offset 0s", "last_over_time(up[8d])"])

@@ -1,0 +1,1 @@
+"""A real Prometheus on the loopback interface, with a past that was made up."""
