@@ -220,6 +220,26 @@ class Flags(Part):
         return (*self.all, *own)
 
 
+class UsageResource(StrEnum):
+    """Resources whose use is measured."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalMetricsDocument(Part):
+    """Usage of pods as external metrics, beside metrics.k8s.io.
+
+    Args:
+        metrics: Metric by resource.
+        container_label: Label of the values that names the container.
+    """
+
+    metrics: dict[UsageResource, str]
+    container_label: str = "name"
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario(Part):
     """A scenario.
@@ -235,6 +255,7 @@ class Scenario(Part):
         objects: Other objects, which exist from the start.
         steps: What happens in its course.
         flags: Flags of the processes.
+        external_metrics: Usage that is served as external metrics; the recommender may list them then.
         time: By which clock it runs.
         peer: Whether upstream's programs run beside ours.
     """
@@ -249,6 +270,7 @@ class Scenario(Part):
     objects: tuple[JsonObject, ...] = ()
     steps: tuple[Step, ...] = ()
     flags: Flags = field(default_factory=Flags)
+    external_metrics: ExternalMetricsDocument | None = None
     time: Time = Time.LOCKSTEP
     peer: bool = False
 

@@ -13,13 +13,14 @@ from typing import Protocol
 from autoscaling.behaviour import Profile
 from autoscaling.errors import EvenkeelError
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
+from evenkeel.simulator.api.external_metrics import UsageAsExternalMetrics
 from evenkeel.simulator.api.fields import rows, text
 from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import SpeedClock
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
-from evenkeel.simulator.manifests import Manifests, read_manifests
+from evenkeel.simulator.manifests import DEFAULT_FOLDER, Manifests, read_manifests
 from evenkeel.simulator.processes.installation import Installation, Launching, LogListener, ProcessEndedError
 from evenkeel.simulator.processes.peer import Peer
 from evenkeel.simulator.processes.program import Starter, start_program
@@ -191,6 +192,16 @@ class Stage:
         return any(text(row, "clientConfig", "caBundle") for row in rows(webhook or {}, "webhooks"))
 
 
+async def _serve_external_metrics(cluster: SimulatedCluster, scenario: Scenario) -> None:
+    """Serve usage as external metrics where a scenario wants it, and let the recommender list them."""
+    wanted = scenario.external_metrics
+    if wanted is None:
+        return
+    metrics = {resource.value: metric for resource, metric in wanted.metrics.items()}
+    cluster.server.serve_external(UsageAsExternalMetrics(cluster.nodes.metrics, metrics, wanted.container_label))
+    await cluster.install(read_manifests(DEFAULT_FOLDER / "external-metrics"))
+
+
 @asynccontextmanager
 async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogListener) -> AsyncIterator[Stage]:
     """Set a cluster up for a scenario, and take everything down at the end; the processes are not started yet.
@@ -211,6 +222,7 @@ async def open_stage(scenario: Scenario, settings: StageSettings, on_log: LogLis
         endpoint = await stack.enter_async_context(serve(cluster.server))
         cluster.start()
         await cluster.install(manifests)
+        await _serve_external_metrics(cluster, scenario)
         lockstep = None
         if in_lockstep:
             dice = LockstepSettings(seed=settings.seed)

@@ -76,6 +76,18 @@ def test_a_load_may_be_shared_by_the_pods_of_a_workload() -> None:
         parse_scenario(content, "bad.yaml")
 
 
+EXTERNAL = "externalMetrics: {metrics: {memory: memory_bytes}, containerLabel: container}\n"
+
+
+def test_usage_may_be_served_as_external_metrics() -> None:
+    found = parse_scenario(GOOD + EXTERNAL, "good.yaml").external_metrics
+    assert found is not None
+    assert (found.metrics, found.container_label) == ({"memory": "memory_bytes"}, "container")
+    assert parse_scenario(GOOD, "good.yaml").external_metrics is None
+    with pytest.raises(ScenarioError, match=r":25: externalMetrics\.metrics\..*: should be 'cpu' or 'memory'"):
+        parse_scenario(GOOD + EXTERNAL.replace("{memory", "{disk"), "bad.yaml")
+
+
 def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
     assert parse_scenario(GOOD.replace(", profile: upstream", ""), "x").profiles == (Profile.EVENKEEL,)
 
