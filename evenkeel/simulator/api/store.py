@@ -271,7 +271,7 @@ class Store:
         places = _within(order, part)
         past = {} if part.revision is None else self._undone(resource, part.revision)
         if not past:
-            return (objects[order[place]] for place in places), len(places)
+            return map(objects.__getitem__, map(order.__getitem__, places)), len(places)
         before = {key: stored for key, stored in past.items() if stored is not None and part.holds(key)}
         count = len(places) - sum(key in objects and part.holds(key) for key in past) + len(before)
         unchanged = (order[place] for place in places if order[place] not in past)
