@@ -51,7 +51,13 @@ async def recommender(
     """A recommender with filled caches and loaded history."""
     async with client_for(server) as client:
         behaviour = Behaviour.of(profile)
-        caches = Caches(client, GROUP, "", follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF)
+        caches = Caches(
+            client,
+            GROUP,
+            "",
+            follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
+            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+        )
         driver = HeldDriver(T0 + started_minutes * MINUTE)
         keeping = CheckpointSettings(
             CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored), behaviour.running_window_saved
