@@ -377,3 +377,14 @@ def test_derived_requests_come_to_rest(load: int, request: int, percent: int) ->
     assert loop.requests[-1] == loop.requests[-2]
     used_per_pod = load // loop.pods
     assert used_per_pod * 100 <= loop.requests[-1] * percent * 1.2 + 100
+
+
+def test_another_vpa_on_the_same_pods_is_not_concerned() -> None:
+    pods = [with_requests("p", "1/2Gi")]
+    for behaviour in (EVENKEEL, DERIVE):
+        one = used(*pods).follow(vpa("other"))
+        assert entry(one, [hpa(CPU)], pods, behaviour)["target"]["cpu"] != ESTIMATED["cpu"]
+        found = one.recommendation("other", behaviour=behaviour).of("main")
+        assert found is not None
+        assert printed(found.target) == ESTIMATED
+        assert list(hpa_conditions(one.model.groups())) == [one.tracked()]

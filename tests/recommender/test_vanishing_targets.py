@@ -141,6 +141,14 @@ def test_what_only_the_former_selector_selects_counts_as_history() -> None:
     assert (main.container_name, main.sample_count) == ("main", 2)
 
 
+def test_what_counts_as_history_joins_what_was_loaded() -> None:
+    """Spec: beyond:B-1."""
+    one = loaded(found()).observe(pod())
+    one.cpu(T0 + 15 * DAY, 250)
+    see(one, found(OTHER), after=15 * DAY)
+    assert samples(one) == (T0, 15)
+
+
 def test_pods_that_both_selectors_select_count_once() -> None:
     one = Scene()
     see(one, found())

@@ -504,3 +504,27 @@ async def test_a_vpa_that_changes_its_recommender_keeps_its_history(
     samples = written["totalSamplesCount"]
     assert isinstance(samples, int)
     assert (samples >= 20160) is takes, row
+
+
+@pytest.mark.parametrize(
+    ("row", "version", "told"),
+    [("case:18", "v3", "history taken over"), ("case:18 unreadable", "v2", "checkpoint not loaded")],
+)
+async def test_what_is_taken_over_is_told(
+    server: ApiServer, capsys: pytest.CaptureFixture[str], row: str, version: str, told: str
+) -> None:
+    status_then = two_weeks(server)
+    server.store.merge({**stored(server)[0], "status": {**status_then, "version": version}})
+    async with recommender(server, name="frugal") as loop:
+        server.store.merge(vpa_object(recommenders=[{"name": "frugal"}]))
+        server.store.create(vpa_object("fresh", recommenders=[{"name": "frugal"}]))
+        await until(lambda: len([v for v in loop.parts.caches.vpas.snapshot() if v.recommenders]) == 2)
+        capsys.readouterr()
+        await run_at(loop, 1)
+        server.store.create(vpa_object("later", recommenders=[{"name": "frugal"}]))
+        await until(lambda: len(loop.parts.caches.vpas.snapshot()) == 3)
+        first = capsys.readouterr().out
+        await run_at(loop, 2)
+        second = capsys.readouterr().out
+    assert told in first, row
+    assert "taken over" not in second, "a VPA that nobody has served before has nothing stored"
