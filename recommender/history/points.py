@@ -44,14 +44,16 @@ class Points:
 
     @classmethod
     def of(cls, owned: Owned) -> Points:
-        """Return the points of series, in the order of the answer."""
-        sizes = [len(series.instants) for series in owned.series]
-        nothing = np.empty(0, dtype=np.int64)
+        """Return the points of series container by container, of each container in the order of the answer."""
+        owners = np.array(owned.owners, dtype=np.int64)
+        order = np.argsort(owners, kind="stable")
+        series = [owned.series[number] for number in order.tolist()]
+        sizes = [len(one.instants) for one in series]
         return cls(
-            np.repeat(np.array(owned.owners, dtype=np.int64), sizes),
-            np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([nothing, *(series.instants for series in owned.series)]),
-            np.concatenate([np.empty(0), *(series.values for series in owned.series)]),
+            np.repeat(owners[order], sizes),
+            np.repeat(order, sizes),
+            np.concatenate([np.empty(0, dtype=np.int64), *(one.instants for one in series)]),
+            np.concatenate([np.empty(0), *(one.values for one in series)]),
         )
 
     def __len__(self) -> int:
@@ -101,11 +103,12 @@ def screen(cpu: Owned, memory: Owned, span: Span, flaws: FlawRecord) -> Screened
     used = _plausible(Points.of(cpu), MOST_CORES, of_cpu)
     held = _alive(_plausible(Points.of(memory), MOST_BYTES, of_memory), of_memory)
     used = _running(used, held, span, of_cpu)
-    if _has_doubles(held, span):
+    # Where each container has one series, its points are in order and none is double.
+    if memory.has_doubles:
         held = _best(held, _cpu_of_the_same(held, memory, used, cpu, span), span, of_memory)
-    if _has_doubles(used, span):
+    if cpu.has_doubles:
         used = _best(used, np.zeros(len(used)), span, of_cpu)
-    return Screened(used.in_order(), held.in_order())
+    return Screened(used, held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +173,6 @@ def _running(cpu: Points, memory: Points, span: Span, notes: _Notes) -> Points:
     return cpu.select(runs)
 
 
-def _has_doubles(points: Points, span: Span) -> bool:
-    """Say whether any container has two points of one instant."""
-    return len(np.unique(points.cells(span))) < len(points)
-
-
 def _cpu_of_the_same(held: Points, memory: Owned, used: Points, cpu: Owned, span: Span) -> Floats:
     """Return for each point of memory the CPU that the same control group used at the instant, float64[n]."""
     groups: dict[tuple[int, str], int] = {}
@@ -197,12 +195,12 @@ def _cpu_of_the_same(held: Points, memory: Owned, used: Points, cpu: Owned, span
 
 
 def _best(points: Points, rank: Floats, span: Span, notes: _Notes) -> Points:
-    """Keep of each container and instant the point of the highest rank, of equal ranks the largest."""
+    """Keep of each container and instant the point of the highest rank, of equal ranks the largest, in order."""
     cells = points.cells(span)
     order = np.lexsort((points.values, rank, cells))
     is_last = np.append(cells[order][1:] != cells[order][:-1], True)
     notes.note(Flaw.DUPLICATE, points.series[order[~is_last]])
-    return points.select(np.sort(order[is_last]))
+    return points.select(order[is_last])
 
 
 def without_inits(owned: Owned, inits: Mapping[tuple[str, str], frozenset[str]], flaws: FlawRecord) -> Owned:

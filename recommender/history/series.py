@@ -132,6 +132,11 @@ class Owned:
     series: list[Series] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
 
+    @property
+    def has_doubles(self) -> bool:
+        """Whether several series are about one container."""
+        return len(set(self.owners)) < len(self.owners)
+
     def add(self, key: ContainerKey, series: Series) -> None:
         """Add a series of a container."""
         self.owners.append(self.keys.setdefault(key, len(self.keys)))

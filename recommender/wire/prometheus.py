@@ -39,6 +39,7 @@ class _Result(msgspec.Struct, frozen=True):
 _ENVELOPES = msgspec.json.Decoder(_Envelope)
 _RESULTS = msgspec.json.Decoder(_Result)
 _SERIES = msgspec.json.Decoder(list[_Series])
+_FLOATS = msgspec.json.Decoder(list[float])
 _NAMES = msgspec.json.Decoder(list[str])
 
 
@@ -116,7 +117,11 @@ def _numbers(raw: bytes) -> NDArray[np.float64]:
     bare = raw.translate(None, _BRACKETS)
     if not bare:
         return np.empty(0)
-    numbers = np.array(list(map(float, bare.split(b","))))
+    try:
+        numbers = np.array(_FLOATS.decode(b"[%b]" % bare))
+    except msgspec.DecodeError:
+        # Infinity and what is no number are none in JSON.
+        numbers = np.array([float(text) for text in bare.split(b",")])
     if len(numbers) % 2:
         raise ValueError(f"a point is no pair: {raw[:80]!r}")
     return numbers
