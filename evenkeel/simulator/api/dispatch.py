@@ -25,7 +25,7 @@ from evenkeel.simulator.api.external_metrics import answer_external
 from evenkeel.simulator.api.metrics import answer_metrics
 from evenkeel.simulator.api.options import check_options
 from evenkeel.simulator.api.reads import asked_revision, list_objects
-from evenkeel.simulator.api.rendering import ListMeta, list_raw, object_raw
+from evenkeel.simulator.api.rendering import ITEMS_OF_A_PIECE, ListMeta, list_pieces, object_raw
 from evenkeel.simulator.api.requestlog import RecordedCall
 from evenkeel.simulator.api.responses import (
     ConnectionCutError,
@@ -33,6 +33,7 @@ from evenkeel.simulator.api.responses import (
     CutResponse,
     WatchResponse,
     json_response,
+    long_json_response,
     refusal,
 )
 from evenkeel.simulator.api.reviews import AUTHENTICATION, AUTHORIZATION, answer_review
@@ -201,7 +202,12 @@ class Dispatcher:
     async def _list(self, call: Call) -> Response:
         """Answer a list."""
         found, meta = list_objects(self._server.store, call)
-        return json_response(list_raw(call, found, meta, self._server.clock.now()))
+        return self._listed(call, found, meta)
+
+    def _listed(self, call: Call, found: list[Stored], meta: ListMeta) -> Response:
+        """Answer with a list, a long one in pieces."""
+        pieces = list_pieces(call, found, meta, self._server.clock.now())
+        return json_response(next(pieces)) if len(found) <= ITEMS_OF_A_PIECE else long_json_response(pieces)
 
     def _watch(self, call: Call, struck: list[Fault]) -> Response:
         """Answer a watch."""
@@ -259,7 +265,7 @@ class Dispatcher:
         """Answer the deletion of a collection."""
         deleted = await self._server.parts.deleter.delete_collection(call)
         meta = ListMeta(self._server.store.versions.revision)
-        return json_response(list_raw(call, deleted, meta, self._server.clock.now()))
+        return self._listed(call, deleted, meta)
 
     def _shown(self, call: Call, stored: Stored, code: int = HTTPStatus.OK) -> Response:
         """Answer with one object, and the warnings that came up on the way."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +14,8 @@ from evenkeel.simulator.api.kinds import Kind
 from evenkeel.simulator.api.objects import shown_raw
 from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.tables import TableMaker, metadata_list, metadata_only
+
+ITEMS_OF_A_PIECE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +52,37 @@ def object_raw(call: Call, stored: Stored, now: datetime) -> bytes:
             return shown_raw(call.target.kind, stored)
 
 
-def list_raw(call: Call, items: list[Stored], meta: ListMeta, now: datetime) -> bytes:
-    """Return a list as JSON text.
+def list_pieces(call: Call, items: list[Stored], meta: ListMeta, now: datetime) -> Iterator[bytes]:
+    """Return a list as JSON text: of whole objects piece by piece, each made when it is asked for.
 
     Raises:
         StatusError: A parameter of tables cannot be followed (400).
     """
     match call.form:
         case Form.TABLE:
-            return encode(TableMaker.of(call, columns_of(call.target.kind), now).table(items, meta.body()))
+            return iter((encode(TableMaker.of(call, columns_of(call.target.kind), now).table(items, meta.body())),))
         case Form.METADATA_LIST:
-            return encode(metadata_list(items, meta.body()))
+            return iter((encode(metadata_list(items, meta.body())),))
         case _:
             return _whole_list(call.target.kind, items, meta)
 
 
-def _whole_list(kind: Kind, items: list[Stored], meta: ListMeta) -> bytes:
-    """Return a list of whole objects; items of custom kinds name their kind, others leave it to the list."""
+def _whole_list(kind: Kind, items: list[Stored], meta: ListMeta) -> Iterator[bytes]:
+    """Yield a list of whole objects; items of custom kinds name their kind, others leave it to the list."""
     head = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
         kind.list_name.encode(),
         kind.api_version.encode(),
         encode(meta.body()),
     )
     typed = kind.is_custom
-    raw = [shown_raw(kind, stored, typed=typed) for stored in items] or [b""]
-    # One join over everything: a page is as long as a megabyte, and every further step would copy it.
-    raw[0] = head + raw[0]
-    raw[-1] += b"]}"
-    return b",".join(raw)
+    for start in range(0, max(1, len(items)), ITEMS_OF_A_PIECE):
+        part = items[start : start + ITEMS_OF_A_PIECE]
+        raw = [shown_raw(kind, stored, typed=typed) for stored in part] or [b""]
+        # One join over everything: a piece is as long as a megabyte, and every further step would copy it.
+        raw[0] = (b"," if start else head) + raw[0]
+        if start + ITEMS_OF_A_PIECE >= len(items):
+            raw[-1] += b"]}"
+        yield b",".join(raw)
 
 
 def event_renderer(call: Call, now: Callable[[], datetime]) -> Callable[[Stored], bytes]:

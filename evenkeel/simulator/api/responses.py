@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 
 from starlette.responses import Response, StreamingResponse
@@ -78,6 +79,18 @@ def json_response(body: JsonObject | bytes, code: int = 200, warnings: Iterable[
         safe = warning.encode("ascii", "replace").decode().replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         response.headers.append("warning", f'299 - "{safe}"')
     return response
+
+
+def long_json_response(pieces: Iterator[bytes]) -> Response:
+    """Return a long answer in JSON, of which the next piece is made once the connection has taken the one before."""
+    return StreamingResponse(_one_by_one(pieces), media_type=JSON)
+
+
+async def _one_by_one(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield pieces, and notice between two of them when nobody waits for more."""
+    for piece in pieces:
+        yield piece
+        await asyncio.sleep(0)
 
 
 def refusal(error: StatusError) -> Response:

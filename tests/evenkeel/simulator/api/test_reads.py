@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.simulator.api.fields import child, text
+from evenkeel.simulator.api.fields import child, rows, text
 from tests.evenkeel.simulator.api.wire import Wire, cluster, config_map, definition, pod, widget
 
 pytestmark = pytest.mark.anyio
@@ -42,6 +42,33 @@ async def test_items_of_built_in_lists_leave_their_kind_to_the_list_and_custom_o
         assert "kind" not in built_in.body["items"][0]  # type: ignore[index]
         assert custom.body["kind"] == "WidgetList"
         assert custom.body["items"][0]["kind"] == "Widget"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("count", [1, 499, 500, 501, 1000, 1001])
+async def test_long_lists_are_whole(count: int) -> None:
+    async with cluster() as wire:
+        wire.server.store.create(definition({"type": "object"}))
+        names = [f"n{place:04d}" for place in range(count)]
+        for name in names:
+            wire.server.store.create(config_map(name))
+            wire.server.store.create(widget(name))
+        built_in, custom = await wire.get(MAPS), await wire.get("/apis/example.dev/v1/widgets")
+        assert built_in.items == custom.items == names
+        assert built_in.body["kind"] == "ConfigMapList"
+        assert {item["kind"] for item in rows(custom.body, "items")} == {"Widget"}
+        assert ("content-length" in built_in.headers) is (count <= 500)
+
+
+async def test_a_client_may_leave_in_the_middle_of_a_long_list() -> None:
+    async with cluster() as wire:
+        filling = "x" * 4000
+        for place in range(3000):
+            wire.server.store.create(config_map(f"n{place:04d}", filling=filling))
+        async with wire.session.get(wire.endpoint.url + MAPS) as answer:
+            assert answer.status == 200
+            answer.close()
+        assert (await wire.get(f"{MAPS}/n0000")).code == 200
+        assert len((await wire.get(MAPS)).items) == 3000
 
 
 @pytest.mark.parametrize(
