@@ -88,8 +88,8 @@ class Budget:
         series: Series of a resource.
     """
 
-    points: int = 1_000_000
-    series: int = 20_000
+    points: int = 500_000
+    series: int = 2_000
 
 
 def cut(span: Span, sizes: Mapping[str, int], budget: Budget) -> Iterator[Piece]:
