@@ -11,6 +11,7 @@ from bench.rows.r1 import FoldArrays
 from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
 from bench.rows.r4 import WholeRound
+from bench.rows.r5 import Memory
 from bench.rows.r8 import WriteCheckpoints
 from bench.rows.r9 import Growth
 from bench.rows.s1 import EmbeddedServer
@@ -24,6 +25,7 @@ _ROWS: tuple[type[Benchmark], ...] = (
     WholeRound,
     Growth,
     WriteCheckpoints,
+    Memory,
     PlanRound,
     WebhookLatency,
     WebhookRate,

@@ -39,7 +39,7 @@ class RecommenderDuel:
         write_scene(self.folder / "scene.json", shape, created)
         self.peer = Peer()
         self.peer.ask("recommender", file=str(self.folder / "scene.json"))
-        self.ours = OurRecommender(shape, created, *flags)
+        self.ours = OurRecommender.comparable(shape, created, *flags)
         model = self.ours.loop.model
         rows = [model.row_of(pod.namespace, pod.name, container) for pod in self.names for container in CONTAINERS]
         self._rows = np.array(rows, dtype=np.int64)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import overload
 
 import msgspec
 
@@ -27,7 +29,7 @@ class Offline:
         patches: The last patch by path.
     """
 
-    lists: Mapping[str, list[msgspec.Raw]]
+    lists: Mapping[str, Sequence[msgspec.Raw]]
     usage: bytes = b'{"items":[]}'
     patches: dict[str, bytes] = field(default_factory=dict)
 
@@ -37,11 +39,50 @@ class Offline:
         return cls({plural: [msgspec.Raw(msgspec.json.encode(o)) for o in each] for plural, each in objects.items()})
 
 
+class Passing(Sequence[msgspec.Raw]):
+    """Objects that are made when they are listed, once and in order, and are not kept.
+
+    Args:
+        count: How many.
+        objects: The objects.
+    """
+
+    def __init__(self, count: int, objects: Iterator[JsonObject]) -> None:
+        self._count = count
+        self._objects = objects
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> msgspec.Raw: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[msgspec.Raw]: ...
+    def __getitem__(self, place: int | slice) -> msgspec.Raw | list[msgspec.Raw]:
+        if isinstance(place, int):
+            return self[place : place + 1][0]
+        size = len(range(*place.indices(self._count)))
+        return [msgspec.Raw(msgspec.json.encode(each)) for each in islice(self._objects, size)]
+
+
 class OfflineClient(KubeClient):
     """The client of such a server: everything above the wire is what we ship."""
 
     def __init__(self, offline: Offline) -> None:
         self._offline = offline
+        self._events: dict[str, asyncio.Queue[bytes]] = {}
+
+    @property
+    def offline(self) -> Offline:
+        """The server."""
+        return self._offline
+
+    def tell(self, plural: str, event: str, each: JsonObject) -> None:
+        """Send an event to whoever watches."""
+        self._queue(plural).put_nowait(msgspec.json.encode({"type": event, "object": each}))
+
+    def _queue(self, plural: str) -> asyncio.Queue[bytes]:
+        return self._events.setdefault(plural, asyncio.Queue())
 
     @property
     def pacing(self) -> Pacing:
@@ -62,13 +103,14 @@ class OfflineClient(KubeClient):
         """List what is held."""
         held = self._offline.lists.get(selection.resource.plural, [])
         for number, start in enumerate(range(0, max(1, len(held)), page_size)):
-            yield ListPage(number, held[start : start + page_size], "1", 0)
+            yield ListPage(number, list(held[start : start + page_size]), "1", 0)
 
     async def watch(self, selection: Selection, since: WatchStart) -> AsyncGenerator[bytes, None]:
-        """Tell of nothing for ever."""
-        del selection, since
-        await asyncio.Event().wait()
-        yield b""
+        """Tell of what is told, for ever."""
+        del since
+        queue = self._queue(selection.resource.plural)
+        while True:
+            yield await queue.get()
 
     async def patch(
         self, path: str, body: bytes, patch_type: PatchType, query: Query = NO_QUERY, patience: Patience | None = None

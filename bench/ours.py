@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry
 
+from autoscaling.behaviour import HpaConflict
 from autoscaling.kube.paths import vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.logs import configure_logs
@@ -25,8 +26,9 @@ from recommender.cluster_model import ClusterModel
 from recommender.config import RecommenderConfig
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
-from recommender.shell.loop import Loop, Parts
+from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.parts import Parts
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import ResourceMetricsSource
 
@@ -52,33 +54,50 @@ class OurRecommender:
     """One recommender whose lists come from memory and whose writes are kept.
 
     Args:
-        shape: The cluster that it finds.
-        created: When its objects were made.
-        flags: Its command line beyond what makes it comparable with upstream.
+        client: Its API server.
+        flags: Its command line.
     """
 
-    def __init__(self, shape: Shape, created: datetime, *flags: str) -> None:
+    def __init__(self, client: OfflineClient, *flags: str) -> None:
         # Logs are written as by default, but to nowhere.
         configure_logs(4, Path(os.devnull).open("w"))  # noqa: SIM115 open for as long as the process runs
         self._runner = asyncio.Runner()
-        self.offline = Offline.holding(
+        self.offline = client.offline
+        self.registry = CollectorRegistry()
+        words = ("--api-group=autoscaling.k8s.io", *flags)
+        self.loop = self.run(self._start(client, RecommenderConfig.from_command_line(words, {})))
+        gc.collect()
+        gc.freeze()
+
+    @classmethod
+    def comparable(cls, shape: Shape, created: datetime, *flags: str) -> OurRecommender:
+        """Return one that decides as upstream does.
+
+        Args:
+            shape: The cluster that it finds.
+            created: When its objects were made.
+            flags: Its command line beyond that.
+        """
+        offline = Offline.holding(
             verticalpodautoscalers=vpas(shape, created),
             pods=pods(shape, created),
             deployments=deployments(shape, created),
         )
-        self.registry = CollectorRegistry()
-        words = ("--profile=upstream", "--api-group=autoscaling.k8s.io", *flags)
-        self.loop = self.run(self._start(RecommenderConfig.from_command_line(words, {})))
-        gc.collect()
-        gc.freeze()
+        return cls(OfflineClient(offline), "--profile=upstream", *flags)
 
     def run(self, work: Coroutine[object, object, T]) -> T:
         """Run something on the recommender's event loop."""
         return self._runner.run(work)
 
-    async def _start(self, config: RecommenderConfig) -> Loop:
-        client = OfflineClient(self.offline)
-        self._caches = Caches(client, config.api_group, config.vpa_object_namespace)
+    async def _start(self, client: OfflineClient, config: RecommenderConfig) -> Loop:
+        behaviour = config.switches()
+        self._caches = Caches(
+            client,
+            config.api_group,
+            config.vpa_object_namespace,
+            follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
+            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+        )
         self._caches.start()
         await self._caches.wait_synced(_SYNC_SECONDS)
         driver = WallDriver()

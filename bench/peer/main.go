@@ -86,6 +86,8 @@ func carryOut(c command, side *recommenderSide) (answer, error) {
 		return side.round(c.File)
 	case "checkpoints":
 		return side.checkpoints(time.Duration(c.Seconds * float64(time.Second)))
+	case "exchange":
+		return answer{}, side.exchange(c.File)
 	case "statuses":
 		return answer{}, side.sink.write(c.Out, side.sink.statuses)
 	case "stored":

@@ -42,6 +42,7 @@ type recommenderSide struct {
 	metrics     *fileMetrics
 	sink        *sink
 	containers  []model.ContainerID
+	pods        cache.Indexer
 }
 
 // fileMetrics answers the question for usage with the bytes of a file.
@@ -86,6 +87,7 @@ func (s *recommenderSide) setUp(file string) error {
 		defaults.CpuHistogramDecayHalfLife, defaults.OOMBumpUpRatio, defaults.OOMMinBumpUp))
 	vpas := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	s.pods = pods
 	known := map[string]labels.Selector{}
 	for _, vpa := range content.VPAs {
 		if err := vpas.Add(vpa); err != nil {
@@ -140,6 +142,19 @@ func (s *recommenderSide) setUp(file string) error {
 			len(s.cluster.Pods()), len(s.cluster.VPAs()), len(content.Pods), len(content.VPAs))
 	}
 	return nil
+}
+
+// exchange puts the pods of a file in the place of those that are there.
+func (s *recommenderSide) exchange(file string) error {
+	content, err := readScene(file)
+	if err != nil {
+		return err
+	}
+	objects := make([]any, len(content.Pods))
+	for i, pod := range content.Pods {
+		objects[i] = pod
+	}
+	return s.pods.Replace(objects, "")
 }
 
 // readScene reads one JSON object: lists of VPAs, of pods, and of containers in the order of the columns.

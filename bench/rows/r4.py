@@ -68,7 +68,7 @@ class WholeRound(Benchmark):
         self.setting.duels.close()
         begin = first_tick(datetime.now(UTC))
         usage, names = Usage(_LARGE, begin), pod_names(_LARGE)
-        side = OurRecommender(_LARGE, begin, "--checkpoints-timeout=0s")
+        side = OurRecommender.comparable(_LARGE, begin, "--checkpoints-timeout=0s")
         try:
             runs = []
             for _ in range(1 + _LARGE_ROUNDS):
