@@ -51,8 +51,11 @@ def _default_one(path: str, resources: JsonObject) -> None:
         if not isinstance(values, dict):
             resources.pop(section, None)
             continue
-        for name in list(values):
-            values[name] = _canonical(f"{path}.{section}.{name}", name, values[name])
+        for name, value in values.items():
+            try:
+                values[name] = _canonical(name, value)
+            except InvalidQuantityError as error:
+                raise UndecodableError(f"{path}.{section}.{name}: {error}") from None
         if not values:
             del resources[section]
     limits = child(resources, "limits")
@@ -62,12 +65,9 @@ def _default_one(path: str, resources: JsonObject) -> None:
             requests.setdefault(name, value)
 
 
-def _canonical(field: str, name: str, value: object) -> str:
+def _canonical(name: str, value: object) -> str:
     """Return one amount as stored: canonical, cpu in whole thousandths, other things in whole units."""
-    try:
-        return _canonical_text(name, value) if isinstance(value, str) else _canonical_amount(name, quantity(value))
-    except InvalidQuantityError as error:
-        raise UndecodableError(f"{field}: {error}") from None
+    return _canonical_text(name, value) if isinstance(value, str) else _canonical_amount(name, quantity(value))
 
 
 @lru_cache(maxsize=_KNOWN_AMOUNTS)
