@@ -161,8 +161,12 @@ class Loop:
         await self._load_vpas()
         selectors = (tracked.pod_selector or tracked.selector for tracked in self.model.vpas.values())
         asked_labels = frozenset(each.key for selector in selectors for each in selector.requirements)
+        now = self.parts.driver.now()
+        if self.settings.behaviour.history_labels_found:
+            # History of pods that live is taken in for what they are now.
+            await self._load_pods(now)
         pods = tuple(self.parts.caches.pods.snapshot())
-        await history.load(self.model, Surroundings(pods, asked_labels, self.parts.driver.now()))
+        await history.load(self.model, Surroundings(pods, asked_labels, now))
 
     async def announce_fetching(self) -> None:
         """Say of every VPA served that its history is being loaded; the first round says that it no longer is.
