@@ -34,8 +34,9 @@ from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, 
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
 from recommender.shell.external_usage import ExternalMetricsSource
-from recommender.shell.loop import Loop, LoopSettings, Parts
+from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.prometheus_client import Credentials, PrometheusClient, ServerSettings
 from recommender.shell.prometheus_history import HistoryLoader, HistorySettings
 from recommender.shell.statuses import StatusWriter

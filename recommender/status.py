@@ -65,7 +65,10 @@ class Findings:
 
 def is_active(vpa: Vpa, kind: str) -> bool:
     """Say whether a VPA carries a condition with status True."""
-    return any(c.type == kind and c.status is ConditionStatus.TRUE for c in vpa.conditions)
+    for condition in vpa.conditions:
+        if condition.type == kind:
+            return condition.status is ConditionStatus.TRUE
+    return False
 
 
 def has_recommendation(vpa: Vpa) -> bool:
@@ -83,6 +86,8 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
         findings: What the round found out.
         now: Transition time of conditions that are new or flip.
     """
+    if _is_plain(vpa, findings):
+        return VpaStatus(vpa.conditions, findings.recommendation, vpa.generation)
     conditions = {condition.type: condition for condition in vpa.conditions}
     reason, message = ("", "") if findings.has_pods else (NO_PODS_REASON, NO_PODS_MESSAGE)
     is_provided = bool(findings.recommendation.containers)
@@ -107,6 +112,22 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
         conditions[condition.type] = _since(condition, conditions.get(condition.type), now)
     in_order = tuple(conditions[kind] for kind in sorted(conditions))
     return VpaStatus(in_order, findings.recommendation, vpa.generation)
+
+
+def _is_plain(vpa: Vpa, findings: Findings) -> bool:
+    """Say whether nothing is to be told but that there is a recommendation, and that is told already.
+
+    So it is with most VPAs in most rounds.
+    """
+    if len(vpa.conditions) != 1 or findings.conditions or findings.unsupported is not None or not findings.has_pods:
+        return False
+    (only,) = vpa.conditions
+    return (
+        only.type == RECOMMENDATION_PROVIDED
+        and only.status is ConditionStatus.TRUE
+        and not (only.reason or only.message)
+        and bool(findings.recommendation.containers)
+    )
 
 
 def status_while_fetching(vpa: Vpa, now: datetime) -> VpaStatus | None:

@@ -2,107 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 import structlog
 
-from autoscaling.behaviour import Behaviour
-from autoscaling.hpa import HpaIndex
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
-from autoscaling.runtime.collector import collector_paused
-from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.process import Driver
 from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
-from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
+from autoscaling.vpa import Vpa
 from recommender.cautions import judged_types
 from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
-from recommender.hpa_conflict import note_horizontal_scaling
 from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
 from recommender.quality import usage_quality
-from recommender.recommending import recommend
-from recommender.removed_containers import without_removed
 from recommender.samples import SampleColumns, UsageColumns
-from recommender.settings import EstimatorSettings, RenderingSettings
-from recommender.shell.caches import Caches
-from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.history_source import Surroundings
-from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.owners import OwnerFollower
+from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.prometheus_history import HistoryLoader
-from recommender.shell.statuses import StatusWriter
+from recommender.shell.status_updates import StatusUpdates
 from recommender.shell.takeover import take_over
-from recommender.shell.usage import UsageSource
 from recommender.status import (
     FETCHING_HISTORY,
-    MISSING_PATIENCE,
-    Findings,
-    VpaStatus,
-    has_recommendation,
-    status_after,
     status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
 from recommender.vanishing_targets import Sighting, observe_target
 from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
-from recommender.write_rule import WriteRule
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What a round needs to be told.
-
-    Args:
-        name: Name of this recommender.
-        namespace: The only one that is served; empty for all.
-        ignored: Namespaces whose VPAs are left out.
-        estimator: How histograms become amounts.
-        rendering: How amounts become quantities.
-        behaviour: Where to decide otherwise than upstream.
-        status_change_threshold: Share by which an amount must have moved for its status to be written at once; 0 writes
-            every change.
-        status_budget: Time for writing statuses in one round; None for as long as it takes.
-    """
-
-    name: str
-    namespace: str
-    ignored: frozenset[str]
-    estimator: EstimatorSettings
-    rendering: RenderingSettings
-    behaviour: Behaviour
-    status_change_threshold: float = 0.0
-    status_budget: timedelta | None = None
-
-    def serves(self, vpa: Vpa) -> bool:
-        """Say whether a VPA is this recommender's (spec: recommender:6.2)."""
-        named = self.name in vpa.recommenders or (not vpa.recommenders and self.name == DEFAULT_RECOMMENDER)
-        return named and vpa.namespace not in self.ignored and self.namespace in {"", vpa.namespace}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the rounds of one recommender work with."""
-
-    caches: Caches
-    usage: UsageSource
-    statuses: StatusWriter
-    checkpoints: CheckpointKeeper
-    metrics: RecommenderMetrics
-    vitals: Vitals
-    driver: Driver
-    history: HistoryLoader | None = None
 
 
 @dataclass(slots=True)
@@ -112,7 +48,6 @@ class Loop:
     Attributes:
         problems: Of each VPA served, why its target cannot be used; empty where it can.
         seen: Pods as they were when last observed.
-        missing_since: Since when each VPA has been without a recommendation, and when that was last reported.
         waiting_ooms: OOM kills of pods that are not known yet.
     """
 
@@ -121,18 +56,17 @@ class Loop:
     model: ClusterModel
     problems: dict[NamespacedName, str] = field(default_factory=dict)
     seen: dict[NamespacedName, Pod] = field(default_factory=dict)
-    missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
     waiting_ooms: tuple[WaitingOom, ...] = ()
     _takes_over: bool = False
     _matcher: UsageMatcher = field(init=False)
     _owners: OwnerFollower = field(init=False)
-    _rule: WriteRule = field(init=False)
+    _updates: StatusUpdates = field(init=False)
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
         self._owners = OwnerFollower(self.settings.behaviour, self.parts.caches.controllers)
         self.model.key_of = self._owners.keys
-        self._rule = WriteRule(self.settings.status_change_threshold, self.parts.driver.now())
+        self._updates = StatusUpdates(self.settings, self.parts, self.model)
 
     async def load_history(self) -> None:
         """Take in what is stored, before the first round: checkpoints, or history from Prometheus.
@@ -227,8 +161,7 @@ class Loop:
         for namespace, name in [key for key in self.model.vpas if key not in kept]:
             self.model.forget_vpa(namespace, name)
             self.problems.pop((namespace, name), None)
-            self.missing_since.pop((namespace, name), None)
-            self._rule.forget((namespace, name))
+            self._updates.forget((namespace, name))
         if self._takes_over:
             take_over(self.model, self.parts.caches.checkpoints.snapshot(), before, now)
         self._owners.follow(self.model.vpas.values())
@@ -293,67 +226,7 @@ class Loop:
 
     async def update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""
-        now = self.parts.driver.now()
-        with collector_paused():
-            changed = self._changed_statuses(now)
-        written = await self.parts.statuses.write(changed, self.settings.status_budget)
-        for vpa in written:
-            self._rule.note(vpa, now)
-        log.info(
-            "round recommended", vpas=len(self.model.vpas), statuses_due=len(changed), statuses_written=len(written)
-        )
-
-    def _changed_statuses(self, now: datetime) -> list[tuple[Vpa, VpaStatus]]:
-        """Recommend for all VPAs at once and return the statuses that are to be written."""
-        hpas = self.parts.caches.hpas
-        if hpas is not None:
-            note_horizontal_scaling(self.model, HpaIndex(hpas.snapshot()), self.seen.values())
-        groups, unreadable = self.model.groups(), self.parts.caches.vpas.unreadable
-        if self.settings.behaviour.renamed_or_removed_containers:
-            groups = without_removed(self.model, groups, now)
-        recommended = recommend(
-            self.model, groups, self.settings.estimator, self.settings.rendering, self.settings.behaviour
-        )
-        self.parts.metrics.quality.show_changes(groups.vpas, recommended.changes)
-        judged = judged_types(self.settings.behaviour)
-        changed: list[tuple[Vpa, VpaStatus]] = []
-        objects: Counter[tuple[str, ...]] = Counter()
-        for each, recommendation in zip(groups.vpas, recommended.recommendations, strict=True):
-            if each.key in unreadable:
-                # What is known of it is out of date, so its status is left as it is.
-                continue
-            findings = Findings(
-                recommendation,
-                each.pod_count > 0,
-                self.problems[each.key] or None,
-                judged,
-                recommended.cautions.get(each, ()),
-            )
-            status = status_after(each.vpa, findings, now)
-            objects[_object_labels(each, findings)] += 1
-            self._report_missing(each, findings, now)
-            if self._rule.is_due(status, each.vpa, now):
-                changed.append((each.vpa, status))
-            if recommendation.containers and not has_recommendation(each.vpa) and each.vpa.created:
-                self.parts.metrics.recommendation_latency.observe((now - each.vpa.created).total_seconds())
-        self.parts.metrics.show_objects(objects)
-        return sorted(changed, key=lambda entry: self._rule.last_write(entry[0])) if self._rule.threshold else changed
-
-    def _report_missing(self, tracked: TrackedVpa, findings: Findings, now: datetime) -> None:
-        """Log a VPA that has been without a recommendation for half an hour, and every half hour again."""
-        if findings.recommendation.containers:
-            self.missing_since.pop(tracked.key, None)
-            return
-        since = self.missing_since.setdefault(tracked.key, now)
-        if now - since > MISSING_PATIENCE:
-            log.warning(
-                "no recommendation",
-                object=str(tracked.vpa.ref),
-                minutes=int(MISSING_PATIENCE / timedelta(minutes=1)),
-                has_pods=findings.has_pods,
-                unsupported=findings.unsupported or "",
-            )
-            self.missing_since[tracked.key] = now
+        await self._updates.run(self.problems, self.seen.values())
 
     async def _collect_garbage(self) -> None:
         """Remove aggregates that are of no use any more, once an hour."""
@@ -381,22 +254,6 @@ class Loop:
         return found
 
 
-def _object_labels(tracked: TrackedVpa, findings: Findings) -> tuple[str, ...]:
-    """Return the labels that a VPA is counted under in the gauge of objects."""
-    return (
-        tracked.vpa.update_mode.value,
-        _truth(bool(findings.recommendation.containers)),
-        tracked.api_version,
-        _truth(findings.has_pods),
-        _truth(findings.unsupported is not None),
-    )
-
-
 def _climb(start: ControllerKey, known: KnownControllers) -> ControllerKey | None:
     """Climb from a controller to the topmost one."""
     return known.topmost(start)
-
-
-def _truth(value: bool) -> str:  # noqa: FBT001 a predicate to its label
-    """Return a truth value as metric labels have it."""
-    return "true" if value else "false"

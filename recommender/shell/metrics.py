@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from autoscaling.resources import CPU
 from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
+from autoscaling.vpa import UpdateMode
 from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.shell.bulk_histogram import BulkHistogram
@@ -114,22 +115,33 @@ class QualityMetrics:
                 over.observe_all((name, is_missing, *more), part.excesses())
                 below.observe_all((name, is_missing, *more), part.shortfalls())
 
-    def show_changes(self, vpas: Sequence[TrackedVpa], changes: Iterable[TargetChanges]) -> None:
-        """Count the changes of targets by the update mode and the size of their VPAs."""
+    def show_changes(
+        self, vpas: Sequence[TrackedVpa], pod_counts: Sequence[int], changes: Iterable[TargetChanges]
+    ) -> None:
+        """Count the changes of targets by the update mode and the size of their VPAs.
+
+        Args:
+            vpas: The VPAs that changes refer to by their places.
+            pod_counts: How many pods each of them selects.
+            changes: Of CPU and memory.
+        """
         if not vpas:
             return
-        kinds: dict[tuple[str, str], int] = {}
-        codes = np.array([kinds.setdefault(_kind(each), len(kinds)) for each in vpas])
+        kinds: dict[tuple[UpdateMode | None, int], int] = {}
+        stated = (vpa.update_policy.mode if vpa.update_policy else None for vpa in (each.vpa for each in vpas))
+        pairs = zip(stated, map(size_class, pod_counts), strict=True)
+        codes = np.array([kinds.setdefault(pair, len(kinds)) for pair in pairs])
         for change in changes:
-            found = codes[change.vpas]
+            found = codes.take(change.vpas)
             for (mode, size), code in kinds.items():
-                self.relative_changes.observe_all((mode, change.resource, size), change.relative[found == code])
+                values = change.relative if len(kinds) == 1 else change.relative.compress(found == code)
+                labels = (mode.value if mode else "", change.resource, str(size))
+                self.relative_changes.observe_all(labels, values)
 
 
-def _kind(tracked: TrackedVpa) -> tuple[str, str]:
-    """Return the labels of a VPA's changes: its update mode as it is stated and the class of its size."""
-    mode = tracked.vpa.update_policy.mode if tracked.vpa.update_policy else None
-    return mode.value if mode else "", str(size_class(tracked.pod_count))
+ObjectLabels = tuple[UpdateMode, bool, str, bool, bool]
+"""Update mode in force, whether there is a recommendation, API version, whether there are pods, and whether the target
+cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +205,11 @@ class RecommenderMetrics:
             quality=QualityMetrics.register(registry),
         )
 
-    def show_objects(self, counts: Mapping[tuple[str, ...], int]) -> None:
+    def show_objects(self, counts: Mapping[ObjectLabels, int]) -> None:
         """Show the number of objects for every combination of labels, zero where there is none."""
-        nothing = dict.fromkeys(itertools.product(UPDATE_MODES, _TRUTH, API_VERSIONS, _TRUTH, _TRUTH), 0)
-        for labels, count in (nothing | dict(counts)).items():
+        shown = dict.fromkeys(itertools.product(UPDATE_MODES, _TRUTH, API_VERSIONS, _TRUTH, _TRUTH), 0)
+        for (mode, has_recommendation, version, has_pods, is_unsupported), count in counts.items():
+            truths = _TRUTH[has_recommendation], _TRUTH[has_pods], _TRUTH[is_unsupported]
+            shown[mode.value, truths[0], version, truths[1], truths[2]] = count
+        for labels, count in shown.items():
             self.vpa_objects.labels(*labels).set(count)

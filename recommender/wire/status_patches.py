@@ -49,7 +49,9 @@ def _entry(entry: ContainerRecommendation) -> str:
 def _amounts(amounts: ResourceList) -> str:
     """Return a resource list; the text of a quantity needs no escaping."""
     if len(amounts) == 2 and CPU in amounts and MEMORY in amounts:
-        return f'{{"cpu":"{amounts[CPU]}","memory":"{amounts[MEMORY]}"}}'
+        cpu, memory = amounts[CPU], amounts[MEMORY]
+        # Amounts that were computed have their text ready.
+        return f'{{"cpu":"{cpu.text or cpu}","memory":"{memory.text or memory}"}}'
     members = ",".join([f'{_text(name)}:"{value}"' for name, value in amounts.items()])
     return f"{{{members}}}"
 

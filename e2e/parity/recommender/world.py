@@ -33,8 +33,8 @@ from recommender.oom_detection import oom_kills
 from recommender.quality import usage_quality
 from recommender.recommending import recommend
 from recommender.samples import SampleColumns, UsageColumns
-from recommender.shell.loop import LoopSettings
 from recommender.shell.metrics import QualityMetrics
+from recommender.shell.parts import LoopSettings
 from recommender.status import Findings, differs, status_after
 from recommender.usage_table import UsageMatcher
 from recommender.wire.checkpoints import checkpoint_status_json, decode_checkpoint
@@ -194,7 +194,7 @@ class World:
         groups = self.model.groups()
         settings = self._settings
         found = recommend(self.model, groups, settings.estimator, settings.rendering, settings.behaviour)
-        self._quality.show_changes(groups.vpas, found.changes)
+        self._quality.show_changes(groups.vpas, [each.pod_count for each in groups.vpas], found.changes)
         for tracked, recommendation in zip(groups.vpas, found.recommendations, strict=True):
             problem = self._problems[tracked.key]
             status = status_after(tracked.vpa, Findings(recommendation, tracked.pod_count > 0, problem or None), now)

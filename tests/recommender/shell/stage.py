@@ -20,8 +20,9 @@ from recommender.config import RecommenderConfig
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
-from recommender.shell.loop import Loop, LoopSettings, Parts
+from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
+from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import ResourceMetricsSource
 from tests.builders import T0

@@ -142,7 +142,7 @@ def test_before_the_first_round_the_families_without_labels_are_there() -> None:
 
 def test_every_combination_of_labels_shows_its_objects_or_zero() -> None:
     metrics, registry = _registered()
-    some, others = ("Off", "true", "v1", "true", "false"), ("Auto", "false", "v1", "false", "true")
+    some, others = (UpdateMode.OFF, True, "v1", True, False), (UpdateMode.AUTO, False, "v1", False, True)
     metrics.show_objects({some: 3})
     metrics.show_objects({others: 2})
     lines = [line for line in exposition(registry).splitlines() if line.startswith("vpa_recommender_vpa_objects")]
@@ -202,8 +202,8 @@ def test_changes_are_counted_by_mode_and_size() -> None:
     metrics, registry = _registered()
     scene = Scene().follow(vpa(update_policy=UpdatePolicy(UpdateMode.OFF)), vpa("w")).observe(pod(), pod("q"))
     both = TargetChanges("cpu", np.array([0, 1, 1]), np.array([True] * 3), np.array([0.5, 0.25, -0.5]))
-    metrics.quality.show_changes((), [both])
-    metrics.quality.show_changes(scene.model.groups().vpas, [both])
+    metrics.quality.show_changes((), (), [both])
+    metrics.quality.show_changes(scene.model.groups().vpas, [2, 2], [both])
     counted = {_short(s): s.value for f in registry.collect() for s in f.samples if s.name.endswith("_changes_sum")}
     assert counted == {
         ("relative_recommendation_changes", "cpu Off 1"): 0.5,
