@@ -6,13 +6,13 @@ Spec: recommender 7, bug case 40.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaling.pod import Container, Pod, PodPhase
+from autoscaling.pod import Container, Pod
 from recommender.amounts import MILLICORES_PER_CORE, truncated
 from recommender.cluster_model import ClusterModel
 from recommender.history.labels import PodKey
@@ -32,6 +32,7 @@ class HistoryIntake:
     Args:
         model: Takes the samples.
         labels: Labels of pods, by namespace and name; a pod that is missing has none.
+        living: Pods that are known as they are now.
         now: Creation time of aggregates.
         heeds_memory_saver: Whether the memory saver leaves out pods of history as it does living ones.
 
@@ -41,6 +42,7 @@ class HistoryIntake:
 
     model: ClusterModel
     labels: Mapping[PodKey, Mapping[str, str]]
+    living: Mapping[PodKey, Pod]
     now: datetime
     heeds_memory_saver: bool
     samples: int = 0
@@ -81,13 +83,13 @@ class HistoryIntake:
                 self._rows[namespace, pod, name] = _UNTRACKED if row is None else row
 
     def _observe_pod(self, namespace: str, name: str, containers: tuple[str, ...]) -> None:
-        pod = Pod(
-            namespace,
-            name,
-            labels=self.labels.get((namespace, name), {}),
-            phase=PodPhase.UNKNOWN,
-            containers=tuple(Container(container) for container in containers),
-        )
+        living = self.living.get((namespace, name))
+        if living is not None:
+            known = {container.name: container for container in living.containers}
+            pod = replace(living, containers=tuple(known.get(each, Container(each)) for each in containers))
+        else:
+            labels = self.labels.get((namespace, name), {})
+            pod = Pod(namespace, name, labels=labels, containers=tuple(map(Container, containers)))
         self.model.observe_pod(pod, self.now, is_wanted=not self.heeds_memory_saver)
 
 

@@ -26,6 +26,7 @@ from recommender.shell.prometheus_client import PrometheusClient
 from recommender.shell.questions import Questions
 
 T = TypeVar("T")
+Labels = Mapping[PodKey, Mapping[str, str]]
 
 _BUDGET: Final = Budget()
 _PROGRESS_SECONDS: Final = 10.0
@@ -108,7 +109,7 @@ class HistoryLoader:
         """Ask for everything at once, as upstream does, and take nothing in before everything is there."""
         fetched = await self._questions().ask(lambda: source.piece(Piece((), source.span())))
         labels = await self._labels(source)
-        intake = HistoryIntake(model, labels, source.surroundings.now, heeds_memory_saver=False)
+        intake = self._intake(source, model, labels)
         intake.take(fetched.keys, fetched.points)
         intake.add_pods()
         self.metrics.samples.set(intake.samples)
@@ -121,7 +122,7 @@ class HistoryLoader:
         labels = await self._labels(source)
         pieces = list(cut(source.span(), sizes, self.settings.budget))
         log.info("history begins", namespaces=len(sizes), series=sum(sizes.values()), pieces=len(pieces))
-        intake = HistoryIntake(model, labels, source.surroundings.now, heeds_memory_saver=True)
+        intake = self._intake(source, model, labels)
         told = self.pacing.monotonic()
         async for done, fetched in _ahead(self._fetched(source, pieces)):
             intake.take(fetched.keys, fetched.points)
@@ -133,21 +134,26 @@ class HistoryLoader:
                 log.info("history", percent=int(share * 100), samples=intake.samples, pods=len(model.pods))
         return intake.samples
 
+    def _intake(self, source: HistorySource, model: ClusterModel, labels: Labels) -> HistoryIntake:
+        behaviour, surroundings = self.settings.behaviour, source.surroundings
+        pods = surroundings.pods if behaviour.history_labels_found else ()
+        living = {(pod.namespace, pod.name): pod for pod in pods}
+        heeds_memory_saver = behaviour.history_in_pieces
+        return HistoryIntake(model, labels, living, surroundings.now, heeds_memory_saver=heeds_memory_saver)
+
     async def _fetched(self, source: HistorySource, pieces: list[Piece]) -> AsyncGenerator[tuple[int, Fetched], None]:
         """Yield how many pieces are done with each piece or, where it is too large, its parts."""
         for number, piece in enumerate(pieces):
             async for fetched in self._questions().in_parts(source.piece, piece):
                 yield number + 1, fetched
 
-    async def _labels(self, source: HistorySource) -> Mapping[PodKey, Mapping[str, str]]:
-        """Return the labels of all pods, living and gone."""
+    async def _labels(self, source: HistorySource) -> Labels:
+        """Return the labels of pods that Prometheus tells of."""
         found = await LabelSearch(source, self._questions()).all_labels()
         if not self.settings.behaviour.history_labels_found:
             return found
         names = real_names(source.surroundings.label_names())
-        labels = {key: with_real_names(each, names) for key, each in found.items()}
-        # What lives tells its labels itself.
-        return labels | {(pod.namespace, pod.name): dict(pod.labels) for pod in source.surroundings.pods}
+        return {key: with_real_names(each, names) for key, each in found.items()}
 
     def _questions(self) -> Questions:
         patience = self.settings.patience if self.settings.behaviour.history_in_pieces else ONE_TRY

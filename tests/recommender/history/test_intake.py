@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -14,7 +15,7 @@ from recommender.history.points import Points, Screened
 from recommender.history.queries import HistoryRequest
 from recommender.history.series import ContainerKey, Series, by_container
 from recommender.settings import ModelSettings
-from tests.builders import T0, pod, vpa
+from tests.builders import T0, container, pod, vpa
 from tests.recommender.history.builders import of, series
 
 NOW = T0 + timedelta(days=9)
@@ -29,7 +30,7 @@ def piece(cpu: list[Series], memory: list[Series]) -> tuple[dict[ContainerKey, i
 
 
 def intake(model: ClusterModel, *, heeds_memory_saver: bool = True) -> HistoryIntake:
-    return HistoryIntake(model, LABELS, NOW, heeds_memory_saver=heeds_memory_saver)
+    return HistoryIntake(model, LABELS, {}, NOW, heeds_memory_saver=heeds_memory_saver)
 
 
 def test_samples_go_to_the_aggregate_of_the_pods_labels() -> None:
@@ -125,3 +126,13 @@ def test_a_living_pod_keeps_its_history_when_it_is_listed() -> None:
     model.observe_pod(pod(name="web-0"), NOW)
     assert model.aggregate_count == 1
     assert model.containers.aggregate[model.pods["default", "web-0"].rows[0]] == 0
+
+
+def test_a_living_pod_is_taken_as_it_is() -> None:
+    living = replace(pod(container("main", "100m/64Mi"), name="web-0"), labels={"app": "other"})
+    model = ClusterModel()
+    taking = HistoryIntake(model, LABELS, {("default", "web-0"): living}, NOW, heeds_memory_saver=True)
+    taking.take(*piece([series(of(), [0.1]), series(of(container="gone"), [0.2])], []))
+    state = model.pods["default", "web-0"]
+    assert (state.label_set.key.labels, state.names) == ({"app": "other"}, ("main", "gone")), "beyond:B-7"
+    assert model.containers.memory_request[list(state.rows)].tolist() == [64 << 20, 0]
