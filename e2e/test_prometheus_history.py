@@ -15,7 +15,7 @@ from e2e.parity.process.copies import check_alive, open_copy
 from e2e.parity.process.engines import Engine, Program, Side
 from e2e.parity.process.upstream import Upstream, find_upstream
 from e2e.prometheus.held_time import HeldTime, held_time
-from e2e.prometheus.past import CONTAINERS, DAY, PastPod, make_pods, write_past
+from e2e.prometheus.past import CONTAINERS, DAY, TEMPLATE_HASH, PastPod, make_pods, write_past
 from e2e.prometheus.programs import find_programs
 from e2e.prometheus.server import fill, running
 from evenkeel.simulator.api.fields import JsonObject, rows, text
@@ -75,6 +75,12 @@ def cluster(pods: list[PastPod]) -> list[JsonObject]:
         template: JsonObject = {"metadata": {"labels": {"app": app}}, "spec": {"containers": containers()}}
         spec: JsonObject = {"replicas": 2, "selector": {"matchLabels": {"app": app}}, "template": template}
         found.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+        revision: JsonObject = {
+            **metadata,
+            "name": f"{app}-{TEMPLATE_HASH}",
+            "ownerReferences": [owner("Deployment", app)],
+        }
+        found.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": revision, "spec": spec})
         target: JsonObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": app}
         scaler: JsonObject = {"targetRef": target, "updatePolicy": {"updateMode": "Off"}}
         kind = "VerticalPodAutoscaler"
@@ -86,10 +92,15 @@ def containers() -> list[JsonObject]:
     return [{"name": name, "image": "made-up:1"} for name in CONTAINERS]
 
 
+def owner(kind: str, name: str) -> JsonObject:
+    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}
+
+
 def body(pod: PastPod) -> JsonObject:
     """Return a pod that still lives."""
     labels = {"app": pod.app, "version": "new"}
-    metadata: JsonObject = {"name": pod.name, "namespace": pod.namespace, "labels": labels}
+    owners = [owner("ReplicaSet", f"{pod.app}-{TEMPLATE_HASH}")]
+    metadata: JsonObject = {"name": pod.name, "namespace": pod.namespace, "labels": labels, "ownerReferences": owners}
     spec: JsonObject = {"nodeName": "node-1", "containers": containers()}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
 
@@ -172,12 +183,13 @@ def test_both_ask_the_same_and_recommend_the_same(
         assert json.dumps(found[Side.OURS][name], sort_keys=True) == json.dumps(status, sort_keys=True), name
 
 
+@pytest.mark.parametrize("way", [(_OWN_WAY,), ("--profile=evenkeel",)], ids=["history", "profile"])
 def test_in_pieces_with_the_default_query_for_labels_the_recommendations_are_the_same(
-    past: Past, upstream: Upstream, tmp_path: Path
+    past: Past, upstream: Upstream, tmp_path: Path, way: tuple[str, ...]
 ) -> None:
     ours, theirs = (Engine(side, upstream) for side in (Side.OURS, Side.UPSTREAM))
     past.proxy.take()
-    own = asyncio.run(statuses(past, upstream, ours, (*_FLAGS, _OWN_WAY), tmp_path / "ours"))
+    own = asyncio.run(statuses(past, upstream, ours, (*_FLAGS, *way), tmp_path / "ours"))
     asked = past.proxy.take()
     expected = asyncio.run(statuses(past, upstream, theirs, (*_FLAGS, _RANGED), tmp_path / "upstream"))
     assert {name: vectors(each) for name, each in own.items()} == {

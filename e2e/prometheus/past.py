@@ -15,6 +15,8 @@ SCRAPE = 300
 CPU, MEMORY, LABELS = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes", "up"
 CONTAINERS = ("main", "side")
 PODS_PER_APP = 2
+TEMPLATE_HASH = "5b8c7d9f6"
+"""Of the only ReplicaSet of each Deployment."""
 _MOODS = 499
 """Values after which a container's use repeats itself; no part of a day has so many points."""
 
@@ -61,7 +63,9 @@ def make_pods(apps: int, now: int, seed: int) -> list[PastPod]:
             middle = first + (last - first) // 2 // SCRAPE * SCRAPE
             hole = (middle, middle + dice.randrange(1, 20) * 3600) if dice.random() < 0.3 else (0, 0)
             restart = middle + 2 * DAY if dice.random() < 0.3 else 0
-            pods.append(PastPod(namespace, app, f"{app}-{index}", first, last, hole, restart, is_alive))
+            pods.append(
+                PastPod(namespace, app, f"{app}-{TEMPLATE_HASH}-abcd{index}", first, last, hole, restart, is_alive)
+            )
     return pods
 
 
