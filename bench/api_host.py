@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import gc
 import sys
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +29,7 @@ from bench.cluster import (
     vpas,
 )
 from bench.hosting import Command, Hosted, resident_bytes
+from bench.stopwatch import Stopwatch
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.builtin import PODS
 from evenkeel.simulator.api.server import ApiServer
@@ -54,20 +54,21 @@ def main() -> None:
 async def _host(arguments: argparse.Namespace) -> None:
     shape = Shape(arguments.vpas, arguments.pods_per_vpa)
     names = pod_names(shape)
-    server, began = ApiServer(WallClock()), time.monotonic()
-    _load(server, shape, with_controllers=arguments.controllers)
-    gc.collect()
-    gc.freeze()
-    seconds = time.monotonic() - began
+    server = ApiServer(WallClock())
+    with Stopwatch() as loading:
+        _load(server, shape, with_controllers=arguments.controllers)
+        gc.collect()
+        gc.freeze()
     async with serve(server, tls=not arguments.plain) as endpoint:
         authority = arguments.folder / "api-ca.pem"
         authority.write_bytes(endpoint.ca_pem)
         kubeconfig = endpoint.write_kubeconfig(arguments.folder / "kubeconfig")
-        _say(Hosted(endpoint.url, str(kubeconfig), str(authority), seconds, resident_bytes("self")))
+        addresses = endpoint.url, str(kubeconfig), str(authority)
+        _say(Hosted(*addresses, loading.wall_seconds, loading.cpu_seconds, resident_bytes("self")))
         while line := await asyncio.to_thread(sys.stdin.readline):
             command = msgspec.json.decode(line, type=Command)
             await _write(server, names, command.writes)
-            _say(Hosted(endpoint.url, str(kubeconfig), str(authority), seconds, resident_bytes("self")))
+            _say(Hosted(*addresses, loading.wall_seconds, loading.cpu_seconds, resident_bytes("self")))
 
 
 def _load(server: ApiServer, shape: Shape, *, with_controllers: bool) -> None:

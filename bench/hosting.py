@@ -27,6 +27,7 @@ class Hosted(msgspec.Struct, frozen=True):
         kubeconfig: For clients.
         authority: File with the certificate of its authority.
         load_seconds: How long it took to load its objects.
+        load_cpu_seconds: CPU time that this took.
         resident_bytes: Memory that it holds.
     """
 
@@ -34,6 +35,7 @@ class Hosted(msgspec.Struct, frozen=True):
     kubeconfig: str
     authority: str
     load_seconds: float
+    load_cpu_seconds: float
     resident_bytes: int
 
 

@@ -131,7 +131,10 @@ class EmbeddedServer(Benchmark):
                 "S-1/memory", Spread.of([size / 2**30 for size in self.memory]), unit=Unit.GIBIBYTES,
                 target=self.target(Target(Bound.OURS_AT_MOST, 8), judged_when_quick=False),
             ),
-            Figure("S-1/load", Spread.of([self.host.hosted.load_seconds]), note="objects written one by one"),
+            Figure(
+                "S-1/load", Spread.of([self.host.hosted.load_seconds]), note="objects written one by one",
+                ours_cpu=Spread.of([self.host.hosted.load_cpu_seconds]),
+            ),
         ]  # fmt: skip
 
     def tear_down(self) -> None:
