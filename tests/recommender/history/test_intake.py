@@ -47,7 +47,7 @@ def test_history_comes_before_containers_are_known() -> None:
     model, web = ClusterModel(), ("default", "web-0")
     taking = intake(model)
     taking.take(*piece([series(of(container="c1"), [0.1]), series(of(container="c2"), [0.2])], []))
-    assert model.pods[web].names == ("c1", "c2"), "bug-cases:40"
+    assert model.pods[web].names == ("c1", "c2"), "case:40"
     assert all(model.containers.memory_request[row] == 0 for row in model.pods[web].rows)
     taking.take(*piece([series(of(container="c3"), [0.1], first=1)], []))
     assert model.pods[web].names == ("c1", "c2", "c3")
