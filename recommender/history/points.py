@@ -176,12 +176,7 @@ def _running(cpu: Points, memory: Points, span: Span, notes: _Notes) -> Points:
 def _cpu_of_the_same(held: Points, memory: Owned, used: Points, cpu: Owned, span: Span) -> Floats:
     """Return for each point of memory the CPU that the same control group used at the instant, float64[n]."""
     groups: dict[tuple[int, str], int] = {}
-
-    def group_of(owned: Owned) -> Integers:
-        pairs = zip(owned.owners, (series.labels.get(_CGROUP, "") for series in owned.series), strict=True)
-        return np.array([groups.setdefault(pair, len(groups)) for pair in pairs], dtype=np.int64)
-
-    memory_groups, cpu_groups = group_of(memory)[held.series], group_of(cpu)[used.series]
+    memory_groups, cpu_groups = _groups(memory, groups)[held.series], _groups(cpu, groups)[used.series]
     wanted = memory_groups * span.count + (held.instants - span.start) // span.step
     there = cpu_groups * span.count + (used.instants - span.start) // span.step
     order = np.lexsort((used.values, there))
@@ -192,6 +187,12 @@ def _cpu_of_the_same(held: Points, memory: Owned, used: Points, cpu: Owned, span
     place = np.searchsorted(there, wanted, side="right") - 1
     found = (place >= 0) & (there[place] == wanted)
     return np.where(found, values[place], -1.0)
+
+
+def _groups(owned: Owned, groups: dict[tuple[int, str], int]) -> Integers:
+    """Return of each series the number of its container's control group, int64[series]; the numbers grow."""
+    pairs = zip(owned.owners, (series.labels.get(_CGROUP, "") for series in owned.series), strict=True)
+    return np.array([groups.setdefault(pair, len(groups)) for pair in pairs], dtype=np.int64)
 
 
 def _best(points: Points, rank: Floats, span: Span, notes: _Notes) -> Points:
