@@ -85,12 +85,14 @@ class Container:
 
     Args:
         is_sidecar: An init container that keeps running (restartPolicy Always).
+        init_position: Its place in ``spec.initContainers``; None for a regular container.
     """
 
     name: str
     resources: ContainerResources = NO_RESOURCES
     resize_policy: tuple[ResizePolicy, ...] = ()
     is_sidecar: bool = False
+    init_position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,12 @@ class Pod:
 
     Args:
         annotations: None where the object has no such map, which a JSON patch must know.
-        containers: ``spec.containers`` in order.
-        init_containers: ``spec.initContainers`` in order.
-        statuses: ``status.containerStatuses`` in order.
+        containers: ``spec.containers`` in order; behind them the sidecars where those count (see ``sidecars``).
+        init_containers: ``spec.initContainers`` in order, without the sidecars where those count.
+        statuses: ``status.containerStatuses`` in order; behind them those of the sidecars where those count.
+        init_statuses: ``status.initContainerStatuses`` in order; empty where no init container is a sidecar, as the
+            others' are never read.
+        counts_sidecars: Whether sidecars count as containers, and plain init containers in the pod's totals.
     """
 
     namespace: str
@@ -144,6 +149,8 @@ class Pod:
     init_containers: tuple[Container, ...] = ()
     statuses: tuple[ContainerStatus, ...] = ()
     conditions: tuple[PodCondition, ...] = ()
+    init_statuses: tuple[ContainerStatus, ...] = ()
+    counts_sidecars: bool = False
 
     @property
     def ref(self) -> ObjectRef:
@@ -155,12 +162,17 @@ class Pod:
         return (self.annotations or {}).get(key)
 
     def container(self, name: str) -> Container | None:
-        """Return the regular container of this name, None where there is none."""
+        """Return the one of ``containers`` with this name, None where there is none."""
         return next((c for c in self.containers if c.name == name), None)
 
     def status_of(self, name: str) -> ContainerStatus | None:
-        """Return the status of a regular container, None where there is none."""
+        """Return the one of ``statuses`` with this name, None where there is none."""
         return next((s for s in self.statuses if s.name == name), None)
+
+    def path_of(self, index: int) -> str:
+        """Return the JSON pointer to one of ``containers``, by its index there."""
+        position = self.containers[index].init_position
+        return f"/spec/containers/{index}" if position is None else f"/spec/initContainers/{position}"
 
     def condition(self, kind: str) -> PodCondition | None:
         """Return the first condition of a type, None where there is none."""

@@ -1,4 +1,8 @@
-"""Scaling a recommendation so that the pod's sums fit a LimitRange of type Pod (spec: limits:6)."""
+"""Scaling a recommendation so that the pod's sums fit a LimitRange of type Pod (spec: limits:6).
+
+Where sidecars count (beyond:B-16), a pod's sums are those that the API server checks: of all containers together, or of
+a plain init container and the sidecars that run beside it, whichever is more.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import LimitRangeItem
-from autoscaling.pod import Pod
+from autoscaling.pod import Container, Pod
 from autoscaling.quantity import ZERO, Quantity
 from autoscaling.resources import CONTROLLED, ResourceList, amount
 from autoscaling.scaling import Rounding, proportional_limit, scale
@@ -33,6 +37,7 @@ def scale_to_pod_limits(pod: Pod, recommendation: Recommendation, item: LimitRan
     for vector in _VECTORS:
         for resource in CONTROLLED:
             entries = scaling.scaled(entries, vector, resource)
+            entries = scaling.scaled_beside_starting(entries, vector, resource)
     return Recommendation(tuple(entries))
 
 
@@ -46,6 +51,39 @@ def _vector(entry: ContainerRecommendation, name: str) -> ResourceList | None:
     return vectors[name]
 
 
+def _is_before(container: Container, init: Container) -> bool:
+    """Say whether a container is a sidecar that has been started when a plain init container runs."""
+    place, own = container.init_position, init.init_position
+    return place is not None and own is not None and place < own
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Limits and requests of several containers added up."""
+
+    limits: Quantity = ZERO
+    requests: Quantity = ZERO
+
+    def plus(self, other: _Sums) -> _Sums:
+        """Return both together."""
+        return _Sums(self.limits.plus(other.limits), self.requests.plus(other.requests))
+
+
+@dataclass(frozen=True, slots=True)
+class _Starting:
+    """A plain init container at work, and the sidecars that have been started before it.
+
+    Args:
+        own: What the init container counts for, which nobody changes.
+        beside: Names of the sidecars.
+        theirs: What the sidecars count for.
+    """
+
+    own: _Sums
+    beside: frozenset[str]
+    theirs: _Sums
+
+
 @dataclass(frozen=True, slots=True)
 class _Scaling:
     """One pod against one pod-level LimitRange."""
@@ -57,33 +95,73 @@ class _Scaling:
         self, entries: list[ContainerRecommendation], vector: str, resource: str
     ) -> list[ContainerRecommendation]:
         """Return the entries with one resource of one vector scaled where the sums ask for it."""
-        sum_limits, sum_requests = self._sums(entries, vector, resource)
+        sums = self._sums(entries, vector, resource)
+        starting = [each.own.plus(each.theirs) for each in self._starting(entries, vector, resource)]
+        most_requests = max([sums.requests, *(each.requests for each in starting)])
+        most_limits = max([sums.limits, *(each.limits for each in starting)])
         minimum, maximum = amount(self.item.minimum, resource), amount(self.item.maximum, resource)
-        fits_maximum = maximum.is_zero() or maximum >= sum_limits
-        if minimum <= sum_limits and minimum <= sum_requests and fits_maximum:
+        fits_maximum = maximum.is_zero() or maximum >= sums.limits
+        if minimum <= most_limits and minimum <= most_requests and fits_maximum:
             return entries
-        if minimum > sum_requests and not sum_limits.is_zero():
-            return [self._entry(e, vector, resource, (sum_requests, minimum, Rounding.UP)) for e in entries]
-        if sum_limits.is_zero():
+        if minimum > most_requests and not sums.limits.is_zero():
+            return [self._entry(e, vector, resource, (sums.requests, minimum, Rounding.UP)) for e in entries]
+        if sums.limits.is_zero():
             return entries
-        total = minimum if minimum > sum_limits else ZERO
+        total = minimum if minimum > most_limits else ZERO
         total = total if fits_maximum else maximum
         self._require_entries(entries, resource)
-        return [self._entry(e, vector, resource, (sum_limits, total, Rounding.DOWN)) for e in entries]
+        return [self._entry(e, vector, resource, (sums.limits, total, Rounding.DOWN)) for e in entries]
 
-    def _sums(self, entries: list[ContainerRecommendation], vector: str, resource: str) -> tuple[Quantity, Quantity]:
+    def scaled_beside_starting(
+        self, entries: list[ContainerRecommendation], vector: str, resource: str
+    ) -> list[ContainerRecommendation]:
+        """Return the entries with sidecars scaled so that plain init containers fit beside them.
+
+        An init container that leaves no room at all is none of our business: that pod is refused whatever we do.
+
+        Spec: beyond:B-16.
+        """
+        maximum = amount(self.item.maximum, resource)
+        for number in range(len(self._starting(entries, vector, resource))):
+            each = self._starting(entries, vector, resource)[number]
+            room = Quantity(maximum.nano - each.own.limits.nano, maximum.format)
+            if maximum.is_zero() or room.nano <= 0 or each.theirs.limits <= room:
+                continue
+            by = (each.theirs.limits, room, Rounding.DOWN)
+            entries = [self._entry(e, vector, resource, by) if e.container_name in each.beside else e for e in entries]
+        return entries
+
+    def _sums(self, entries: list[ContainerRecommendation], vector: str, resource: str) -> _Sums:
         """Return the pod's limits and requests as they would be with this vector."""
         by_name = {e.container_name: e for e in reversed(entries)}
-        default = amount(self.item.default, resource)
-        sum_limits = sum_requests = ZERO
+        sums = _Sums()
         for container in self.pod.containers:
-            current = self.pod.actual_resources(container)
-            entry = by_name.get(container.name)
-            request = amount(_vector(entry, vector), resource) if entry else current.request(resource)
-            limit = proportional_limit(resource, current, request, default).limit
-            sum_limits = sum_limits.plus(limit or ZERO)
-            sum_requests = sum_requests.plus(request)
-        return sum_limits, sum_requests
+            sums = sums.plus(self._amounts(container, by_name.get(container.name), vector, resource))
+        return sums
+
+    def _amounts(
+        self, container: Container, entry: ContainerRecommendation | None, vector: str, resource: str
+    ) -> _Sums:
+        """Return the limit and the request that one container would have with this vector."""
+        current = self.pod.actual_resources(container)
+        request = amount(_vector(entry, vector), resource) if entry else current.request(resource)
+        limit = proportional_limit(resource, current, request, amount(self.item.default, resource)).limit
+        return _Sums(limit or ZERO, request)
+
+    def _starting(self, entries: list[ContainerRecommendation], vector: str, resource: str) -> list[_Starting]:
+        """Return the plain init containers in order; none where sidecars do not count, as upstream leaves all out."""
+        if not self.pod.counts_sidecars:
+            return []
+        by_name = {e.container_name: e for e in reversed(entries)}
+        found: list[_Starting] = []
+        for init in self.pod.init_containers:
+            sidecars = [c for c in self.pod.containers if _is_before(c, init)]
+            theirs = _Sums()
+            for sidecar in sidecars:
+                theirs = theirs.plus(self._amounts(sidecar, by_name.get(sidecar.name), vector, resource))
+            own = _Sums(init.resources.limit(resource), init.resources.request(resource))
+            found.append(_Starting(own, frozenset(sidecar.name for sidecar in sidecars), theirs))
+        return found
 
     def _entry(
         self,

@@ -57,6 +57,17 @@ def pod(*containers: Container, name: str = "p", namespace: str = "default") -> 
     )
 
 
+def with_init_containers(base: Pod, *inits: Container) -> Pod:
+    """Return a pod with these init containers, each knowing its place, before it is decided what counts."""
+    placed = tuple(replace(init, init_position=position) for position, init in enumerate(inits))
+    return replace(base, init_containers=placed)
+
+
+def sidecar(name: str, requests: str = "-", limits: str = "-") -> Container:
+    """Return a native sidecar with resources written as ``cpu/memory``."""
+    return replace(container(name, requests, limits), is_sidecar=True)
+
+
 def vpa(
     *recommendations: ContainerRecommendation,
     policies: Sequence[ContainerPolicy] | None = None,

@@ -23,9 +23,11 @@ from autoscaling.pod import (
     Termination,
 )
 from autoscaling.resources import NO_RESOURCES, ContainerResources
+from autoscaling.sidecars import with_sidecars
 from autoscaling.wire.scalars import QuantityText, optional_resource_list
 
 _Amounts = dict[str, QuantityText] | None
+_ABSENT = msgspec.Raw(b"null")
 
 
 class _Wire(msgspec.Struct, frozen=True, rename="camel"):
@@ -114,6 +116,7 @@ class _Status(_Wire, frozen=True):
     observed_generation: int = 0
     conditions: list[_Condition] | None = None
     container_statuses: list[_ContainerStatus] | None = None
+    init_container_statuses: msgspec.Raw = _ABSENT
 
 
 class _Pod(_Wire, frozen=True):
@@ -127,9 +130,11 @@ class _Named(_Wire, frozen=True):
 
 
 _PODS = msgspec.json.Decoder(_Pod)
+_INIT_STATUSES = msgspec.json.Decoder(list[_ContainerStatus] | None)
 _NAMES = msgspec.json.Decoder(_Named)
 _PHASES = {phase.value: phase for phase in PodPhase}
 _STATUSES = {status.value: status for status in ConditionStatus}
+_SIDECAR = "Always"
 _REMEDY = "correct the object; it is left alone until then"
 
 
@@ -144,6 +149,15 @@ def decode_pod(raw: bytes) -> Pod:
         return _snapshot(pod)
     except (msgspec.MsgspecError, InvalidQuantityError) as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
+
+
+def decode_pod_with_sidecars(raw: bytes) -> Pod:
+    """Read one pod whose sidecars count as containers (beyond:B-16).
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    return with_sidecars(decode_pod(raw))
 
 
 def _name(raw: bytes) -> ObjectRef:
@@ -176,9 +190,10 @@ def _snapshot(pod: _Pod) -> Pod:
         qos_class=status.qos_class,
         start_time=status.start_time,
         containers=tuple(_container(c) for c in spec.containers or ()),
-        init_containers=tuple(_container(c) for c in spec.init_containers or ()),
+        init_containers=_init_containers(spec.init_containers) if spec.init_containers else (),
         statuses=tuple(_status(s) for s in status.container_statuses or ()),
         conditions=tuple(_condition(c) for c in status.conditions or ()),
+        init_statuses=_sidecar_statuses(spec.init_containers, status) if spec.init_containers else (),
     )
 
 
@@ -189,7 +204,19 @@ def _resources(resources: _Resources) -> ContainerResources:
     return ContainerResources(optional_resource_list(resources.requests), optional_resource_list(resources.limits))
 
 
-def _container(container: _Container) -> Container:
+def _init_containers(containers: list[_Container]) -> tuple[Container, ...]:
+    """Convert the init containers of the spec."""
+    return tuple(_container(container, position) for position, container in enumerate(containers))
+
+
+def _sidecar_statuses(containers: list[_Container], status: _Status) -> tuple[ContainerStatus, ...]:
+    """Convert the statuses of init containers; without a sidecar among them nobody reads any."""
+    if not any(container.restart_policy == _SIDECAR for container in containers):
+        return ()
+    return tuple(_status(s) for s in _INIT_STATUSES.decode(status.init_container_statuses) or ())
+
+
+def _container(container: _Container, init_position: int | None = None) -> Container:
     """Convert one container of the spec."""
     return Container(
         container.name,
@@ -197,7 +224,8 @@ def _container(container: _Container) -> Container:
         tuple(
             ResizePolicy(p.resource_name, p.restart_policy == "RestartContainer") for p in container.resize_policy or ()
         ),
-        is_sidecar=container.restart_policy == "Always",
+        is_sidecar=init_position is not None and container.restart_policy == _SIDECAR,
+        init_position=init_position,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import ConditionStatus, PodPhase
-from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from tests.builders import printed
 
 POD: dict[str, object] = {
@@ -87,7 +87,9 @@ def test_every_field_that_is_used() -> None:
     assert (pod.owners[0].kind, pod.owners[0].controller) == ("ReplicaSet", True)
     assert (pod.phase, pod.node_name, pod.qos_class) == (PodPhase.RUNNING, "n", "Burstable")
     assert pod.start_time == datetime(2026, 1, 1, tzinfo=UTC)
-    assert [c.is_sidecar for c in pod.init_containers] == [True, False]
+    assert [(c.is_sidecar, c.init_position) for c in pod.init_containers] == [(True, 0), (False, 1)]
+    assert [(c.is_sidecar, c.init_position) for c in pod.containers] == [(False, None), (False, None)]
+    assert pod.init_statuses == ()
     container, bare = pod.containers
     assert printed(container.resources.requests or {}) == {"cpu": "50m", "memory": "33554432"}
     assert printed(container.resources.limits or {}) == {"cpu": "500m"}
@@ -105,6 +107,42 @@ def test_every_field_that_is_used() -> None:
     assert pod.actual_resources(container).limits is None, "updater:P-3: the reported resources count whole"
     assert pod.actual_resources(bare) == bare.resources, "updater:P-3"
     assert pod.condition("Ready") is None
+
+
+def with_init(statuses: object, restart_policy: str | None = "Always") -> bytes:
+    """Return a pod with the init containers setup and proxy, in this order."""
+    proxy = {"name": "proxy", "resources": {"requests": {"cpu": "10m"}}} | (
+        {"restartPolicy": restart_policy} if restart_policy else {}
+    )
+    spec = {"initContainers": [{"name": "setup"}, proxy], "containers": [{"name": "app", "restartPolicy": "Always"}]}
+    return json.dumps({"spec": spec, "status": {"initContainerStatuses": statuses}}).encode()
+
+
+STATUSES = [{"name": "setup", "restartCount": 1}, {"name": "proxy", "restartCount": 2, "resources": {}}]
+
+
+def test_statuses_of_init_containers_are_read_where_one_is_a_sidecar() -> None:
+    """Spec: beyond:B-16."""
+    pod = decode_pod(with_init(STATUSES))
+    assert [(s.name, s.restart_count) for s in pod.init_statuses] == [("setup", 1), ("proxy", 2)]
+    assert [c.name for c in pod.containers] == ["app"]
+    assert not pod.containers[0].is_sidecar, "regular containers may say Always, too"
+    assert decode_pod(with_init(STATUSES, None)).init_statuses == ()
+    assert decode_pod(with_init("nobody reads this", None)).init_statuses == ()
+    assert decode_pod(with_init(None)).init_statuses == ()
+    with pytest.raises(InvalidObjectError, match="Expected `array"):
+        decode_pod(with_init("wrong"))
+
+
+def test_sidecars_count_as_containers_for_those_who_want_it() -> None:
+    """Spec: beyond:B-16, case:26."""
+    pod = decode_pod_with_sidecars(with_init(STATUSES))
+    assert [(c.name, pod.path_of(i)) for i, c in enumerate(pod.containers)] == [
+        ("app", "/spec/containers/0"),
+        ("proxy", "/spec/initContainers/1"),
+    ]
+    assert [s.name for s in pod.statuses] == ["proxy"]
+    assert decode_pod_with_sidecars(json.dumps(POD).encode()).containers[-1].name == "side"
 
 
 def test_an_almost_empty_pod() -> None:
