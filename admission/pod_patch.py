@@ -72,12 +72,18 @@ def pod_patch(
         changes, notes = _container_patch(given, index, target)
         operations += changes
         if changes:
-            parts.append(f"container {index}: {', '.join(notes)}")
+            parts.append(f"{_place(pod, index)}: {', '.join(notes)}")
     if parts:
         operations.append(_annotation(UPDATES_ANNOTATION, f"Pod resources updated by {vpa_name}: {'; '.join(parts)}"))
     observed = ", ".join(container.name for container in pod.containers)
     operations.append(_annotation(OBSERVED_CONTAINERS_ANNOTATION, observed))
     return tuple(operations)
+
+
+def _place(pod: Pod, index: int) -> str:
+    """Name one of a pod's containers by its place in the spec."""
+    position = pod.containers[index].init_position
+    return f"container {index}" if position is None else f"init container {position}"
 
 
 def _annotation(key: str, value: str) -> PatchOperation:
@@ -90,7 +96,7 @@ def _container_patch(
 ) -> tuple[list[PatchOperation], tuple[str, ...]]:
     """Return one container's operations and the notes that go with them."""
     current = given.pod.actual_resources(given.pod.containers[index])
-    path = f"/spec/containers/{index}/resources"
+    path = f"{given.pod.path_of(index)}/resources"
     requests, request_notes = _amounts(f"{path}/requests", "request", current.requests, target.requests)
     limits, limit_notes = _amounts(f"{path}/limits", "limit", current.limits, target.limits)
     changes = requests + limits

@@ -16,6 +16,7 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
+from autoscaling.sidecars import with_sidecars
 
 PODS = ("", "pods")
 VPA_RESOURCE = "verticalpodautoscalers"
@@ -29,10 +30,12 @@ class SubmittedPod:
     Args:
         pod: The pod.
         resources_present: For each of ``pod.containers``, whether it has a ``resources`` object.
+        init_resources_present: Likewise for each of ``pod.init_containers``.
     """
 
     pod: Pod
     resources_present: tuple[bool, ...]
+    init_resources_present: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +166,16 @@ def _skipped(ref: ObjectRef, reason: Reason, detail: str = "") -> Verdict:
 
 
 def _pod_to_patch(submitted: SubmittedPod, behaviour: Behaviour) -> PodToPatch:
-    """Leave out of a submitted pod what does not count.
+    """Leave out of a submitted pod what does not count, and let its sidecars count as containers where they do.
 
     A status that somebody submits is dropped by the API server after the webhooks, so what it claims to be in force is
     not; upstream reads it all the same.
     """
-    pod = submitted.pod
-    if pod.statuses and behaviour.submitted_status_ignored:
-        pod = replace(pod, statuses=())
-    return PodToPatch(pod, submitted.resources_present if behaviour.resource_claims_kept else None)
+    pod, present = submitted.pod, submitted.resources_present
+    if (pod.statuses or pod.init_statuses) and behaviour.submitted_status_ignored:
+        pod = replace(pod, statuses=(), init_statuses=())
+    if behaviour.native_sidecars and pod.init_containers:
+        pairs = zip(pod.init_containers, submitted.init_resources_present, strict=True)
+        present += tuple(is_present for container, is_present in pairs if container.is_sidecar)
+        pod = with_sidecars(pod)
+    return PodToPatch(pod, present if behaviour.resource_claims_kept else None)

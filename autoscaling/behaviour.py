@@ -170,6 +170,12 @@ class Behaviour:
         "its recommendation, and ConfigUnsupported says what is wrong; one that another recommender has served takes "
         "over what that has stored. Otherwise history starts anew and overwrites what is stored.",
     )
+    native_sidecars: bool = _switch(
+        "B-16, case 26",
+        "Native sidecars (init containers with restartPolicy Always) are recommended, admitted, resized and judged as "
+        "regular containers are, start-up boosts included, and count in the totals of LimitRanges for pods as they do "
+        "in the API server. Otherwise they are left out, as plain init containers always are.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

@@ -74,6 +74,7 @@ async def work(
         config.vpa_object_namespace,
         follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
         runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+        counts_sidecars=behaviour.native_sidecars,
     )
     history = history_loader(config, process, metrics)
     tasks = caches.start()

@@ -61,8 +61,14 @@ async def work(
     settings = loop_settings(config)
     queue = BoostQueue(client.pacing.monotonic)
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
-    by_owner = config.switches().jobs_and_cronjobs_match_by_owner
-    caches = Caches(client, config.api_group, config.vpa_object_namespace, on_pod, runs_match_by_owner=by_owner)
+    caches = Caches(
+        client,
+        config.api_group,
+        config.vpa_object_namespace,
+        on_pod,
+        runs_match_by_owner=config.switches().jobs_and_cronjobs_match_by_owner,
+        counts_sidecars=config.switches().native_sidecars,
+    )
     tasks = caches.start()
     try:
         await caches.wait_synced(SYNC_SECONDS)

@@ -52,6 +52,17 @@ def _shape(pod: Pod) -> tuple[object, ...]:
     for container in pod.containers:
         resources = pod.actual_resources(container)
         shape += (container.name, _amounts(resources.requests), _amounts(resources.limits))
+    if pod.counts_sidecars:
+        shape += _starting_shape(pod)
+    return tuple(shape)
+
+
+def _starting_shape(pod: Pod) -> tuple[object, ...]:
+    """Return what plain init containers count for in a pod's totals, and which sidecars run beside them (B-16)."""
+    shape: list[object] = [container.init_position for container in pod.containers]
+    for container in pod.init_containers:
+        resources = container.resources
+        shape += (container.init_position, _amounts(resources.requests), _amounts(resources.limits))
     return tuple(shape)
 
 

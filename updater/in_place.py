@@ -72,7 +72,10 @@ def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstance
 
 
 def is_restart_free(pod: Pod) -> bool:
-    """Say whether no container of a pod would restart for any resize; init containers do not count (updater C-4)."""
+    """Say whether no container of a pod would restart for any resize (updater C-4).
+
+    Init containers do not count, but for sidecars where those are resized, too (beyond:B-16).
+    """
     return not any(policy.restarts_container for container in pod.containers for policy in container.resize_policy)
 
 

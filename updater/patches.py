@@ -67,7 +67,7 @@ def resize_patch(pod: Pod, targets: Iterable[ContainerTarget | None]) -> Patch:
     for index, (container, target) in enumerate(zip(pod.containers, targets, strict=True)):
         if target is None:
             continue
-        path = f"/spec/containers/{index}/resources"
+        path = f"{pod.path_of(index)}/resources"
         current = container.resources
         if current.requests is None and current.limits is None:
             operations.append(PatchOperation(PatchVerb.ADD, path, {}))
@@ -106,7 +106,7 @@ def in_place_patches(
         return PodPatches(resize, annotations)
     uid = PatchOperation(PatchVerb.TEST, "/metadata/uid", pod.uid)
     names = [
-        PatchOperation(PatchVerb.TEST, f"/spec/containers/{index}/name", container.name)
+        PatchOperation(PatchVerb.TEST, f"{pod.path_of(index)}/name", container.name)
         for index, container in enumerate(pod.containers)
     ]
     return PodPatches((uid, *names, *resize), (uid, *annotations))

@@ -117,7 +117,7 @@ def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:
         pod = decode_pod(raw)
         is_nameless = not pod.name or pod.name.endswith(_GENERATED)
         in_place = replace(pod, namespace=wire.namespace) if is_nameless else pod
-        return SubmittedPod(in_place, containers_with_resources(raw))
+        return SubmittedPod(in_place, *containers_with_resources(raw))
     except InvalidObjectError as error:
         return Unreadable(error.problem)
 

@@ -109,6 +109,7 @@ class _ContainerPresence(_Wire, frozen=True):
 
 class _SpecPresence(_Wire, frozen=True):
     containers: list[_ContainerPresence] | None = None
+    init_containers: list[_ContainerPresence] | None = None
 
 
 class _PodPresence(_Wire, frozen=True):
@@ -139,14 +140,19 @@ def decode_tree(raw: bytes) -> object:
     return _TREES.decode(raw)
 
 
-def containers_with_resources(raw: bytes) -> tuple[bool, ...]:
-    """Say for each container of a pod's JSON whether it has a ``resources`` object.
+def containers_with_resources(raw: bytes) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Say for each container of a pod's JSON, and for each init container, whether it has a ``resources`` object.
 
     Raises:
         ValueError: It is no JSON, or a field is not of its type.
     """
-    containers = _PRESENCES.decode(raw).spec.containers or ()
-    return tuple(bytes(container.resources) not in _NOTHING for container in containers)
+    spec = _PRESENCES.decode(raw).spec
+    return _presences(spec.containers), _presences(spec.init_containers)
+
+
+def _presences(containers: Sequence[_ContainerPresence] | None) -> tuple[bool, ...]:
+    """Say for each container whether it has a ``resources`` object."""
+    return tuple(bytes(container.resources) not in _NOTHING for container in containers or ())
 
 
 def patch_text(operations: Sequence[Mapping[str, object]]) -> str:

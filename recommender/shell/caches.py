@@ -27,7 +27,7 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.vpa import Vpa
 from autoscaling.wire.hpas import decode_hpa
 from autoscaling.wire.objects import decode_vpa
-from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
@@ -56,6 +56,7 @@ class Caches:
         namespace: Only this one; empty for all.
         follows_hpas: Whether horizontal autoscalers are watched, too.
         runs_match_by_owner: See ``KnownControllers``.
+        counts_sidecars: Whether native sidecars count as containers.
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
@@ -69,6 +70,7 @@ class Caches:
         *,
         follows_hpas: bool = False,
         runs_match_by_owner: bool = False,
+        counts_sidecars: bool = False,
     ) -> None:
         self._kills: deque[OomRecord] = deque()
         self._follows_runs = runs_match_by_owner
@@ -93,7 +95,7 @@ class Caches:
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=KNOWN_PODS),
-            versioned(decode_pod),
+            versioned(decode_pod_with_sidecars if counts_sidecars else decode_pod),
             StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
         )
         told_of_events = logging_callbacks(tuple)

@@ -13,6 +13,7 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.pod import Pod
 from autoscaling.quantity import Quantity
+from autoscaling.sidecars import with_sidecars
 from autoscaling.vpa import (
     BoostType,
     ContainerPolicy,
@@ -23,10 +24,11 @@ from autoscaling.vpa import (
     UpdateMode,
     Vpa,
 )
-from tests.builders import container, pod, recommended, vpa
+from tests.builders import container, pod, recommended, sidecar, vpa, with_init_containers
 
 TWICE = StartupBoost(CpuBoost(BoostType.FACTOR, factor=2))
-ANNOTATION = "/metadata/annotations/vpaCpuStartupBoost~1c"
+BOOSTS = "/metadata/annotations/vpaCpuStartupBoost~1"
+ANNOTATION = f"{BOOSTS}c"
 
 
 def boosting(the_vpa: Vpa, boost: StartupBoost = TWICE) -> Vpa:
@@ -110,3 +112,16 @@ def test_one_bad_boost_leaves_the_whole_pod_alone() -> None:
     bad = [ContainerPolicy("b", startup_boost=StartupBoost())]
     with pytest.raises(InvalidObjectError, match="container 'b' is empty"):
         patch_of(pod(container("a", "1"), container("b", "1")), boosting(vpa(policies=bad)))
+
+
+def test_a_sidecar_is_boosted_as_a_regular_container_is() -> None:
+    """Spec: beyond:B-16: it starts before the others, and its boost ends with theirs."""
+    init = sidecar("side.car", "100m", "200m")
+    subject = with_sidecars(with_init_containers(pod(container("c", "100m", "200m")), container("setup", "1"), init))
+    operations = dict(patch_of(subject, boosting(vpa())))
+    boosted = {path: value for path, value in operations.items() if "/resources/" in path}
+    places = ("/spec/containers/0", "/spec/initContainers/1")
+    wanted = {"requests/cpu": "200m", "limits/cpu": "400m"}
+    assert boosted == {f"{place}/resources/{name}": value for place in places for name, value in wanted.items()}
+    assert json.loads(str(operations[f"{BOOSTS}side.car"]))["requests"] == {"cpu": "100m"}
+    assert f"{BOOSTS}setup" not in operations

@@ -258,7 +258,7 @@ def patched(tree: Tree, given_vpa: Vpa, *, keeps: bool) -> tuple[Tree, tuple[Con
     raw = msgspec.json.encode(tree)
     given_pod = decode_pod(raw)
     targets = new_resources(given_pod, given_vpa, NO_LIMITS)
-    present = containers_with_resources(raw) if keeps else None
+    present = containers_with_resources(raw)[0] if keeps else None
     patch = pod_patch(PodToPatch(given_pod, present), given_vpa.name, targets)
     return jsonpatch.apply_patch(tree, [operation.as_json() for operation in patch]), targets
 

@@ -27,7 +27,16 @@ from autoscaling.resources import ContainerResources
 from autoscaling.targets import KnownControllers
 from autoscaling.vpa import Vpa
 from autoscaling.workload import Workload
-from tests.builders import amounts, container, limit_range, pod, recommended, vpa
+from tests.builders import (
+    amounts,
+    container,
+    limit_range,
+    pod,
+    recommended,
+    sidecar,
+    vpa,
+    with_init_containers,
+)
 
 GROUP = "autoscaling.evenkeel.dev"
 RULES = ReviewRules(GROUP, Gates(), Behaviour())
@@ -192,3 +201,78 @@ def test_an_existing_resources_object_is_replaced_with_upstream_only() -> None:
     bare = pod_request(pod(container("c")))
     paths = [[operation.path for operation in review(bare, view(), rules).patch] for rules in (RULES, UPSTREAM_RULES)]
     assert ["/spec/containers/0/resources" in found for found in paths] == [False, True]
+
+
+SIDECAR_POD = with_init_containers(
+    pod(container("app", "1/1Gi", "2/2Gi")), container("setup", "1/1Gi"), sidecar("proxy", "100m/100Mi", "200m/200Mi")
+)
+SIDECAR_VPA = vpa(*(recommended(name, "400m/400Mi") for name in ("app", "proxy", "setup")))
+
+
+def sidecar_request(given_pod: Pod = SIDECAR_POD, present: tuple[bool, ...] = (True, True)) -> ReviewRequest:
+    request = pod_request(given_pod)
+    return replace(request, object=SubmittedPod(given_pod, (True,), present))
+
+
+@pytest.mark.parametrize(
+    ("row", "rules", "indices", "updates", "observed"),
+    [
+        (
+            "case:26 evenkeel",
+            RULES,
+            ["/spec/containers/0", "/spec/initContainers/1"],
+            ["container 0", "init container 1"],
+            "app, proxy",
+        ),
+        ("case:26 upstream", UPSTREAM_RULES, ["/spec/containers/0"], ["container 0"], "app"),
+    ],
+)
+def test_a_sidecar_is_admitted_and_a_plain_init_container_is_not(
+    row: str, rules: ReviewRules, indices: list[str], updates: list[str], observed: str
+) -> None:
+    """Spec: beyond:B-16."""
+    patch = review(sidecar_request(), view(SIDECAR_VPA), rules).patch
+    values = {operation.path: operation.value for operation in patch}
+    amounts_by_path = {path: value for path, value in values.items() if path.startswith("/spec/")}
+    expected: dict[str, object] = {}
+    for index in indices:
+        new = {"requests/cpu": "400m", "requests/memory": "400Mi", "limits/cpu": "800m", "limits/memory": "800Mi"}
+        expected |= {f"{index}/resources/{name}": value for name, value in new.items()}
+    assert amounts_by_path == expected, row
+    everything = "cpu request, memory request, cpu limit, memory limit"
+    said = "; ".join(f"{place}: {everything}" for place in updates)
+    assert values["/metadata/annotations/vpaUpdates"] == f"Pod resources updated by v: {said}"
+    assert values["/metadata/annotations/vpaObservedContainers"] == observed
+
+
+@pytest.mark.parametrize(("present", "made"), [((False, True), False), ((True, False), True)])
+def test_the_resources_object_of_a_sidecar_is_its_own(present: tuple[bool, ...], *, made: bool) -> None:
+    """Spec: beyond:B-16, admission:13.5."""
+    bare = with_init_containers(pod(container("app", "1")), container("setup"), sidecar("proxy"))
+    patch = review(sidecar_request(bare, present), view(SIDECAR_VPA), RULES).patch
+    assert ("/spec/initContainers/1/resources" in [operation.path for operation in patch]) is made
+
+
+def test_a_submitted_status_of_a_sidecar_does_not_count() -> None:
+    """Spec: beyond:B-16, admission:7.1."""
+    claimed = ContainerStatus("proxy", ContainerResources(amounts("1m/1Ki"), amounts("100m/100Ki")))
+    patch = review(sidecar_request(replace(SIDECAR_POD, init_statuses=(claimed,))), view(SIDECAR_VPA), RULES).patch
+    values = {operation.path: operation.value for operation in patch}
+    assert values["/spec/initContainers/1/resources/limits/cpu"] == "800m"
+    kept = replace(RULES, behaviour=replace(RULES.behaviour, submitted_status_ignored=False))
+    patch = review(sidecar_request(replace(SIDECAR_POD, init_statuses=(claimed,))), view(SIDECAR_VPA), kept).patch
+    values = {operation.path: operation.value for operation in patch}
+    assert values["/spec/initContainers/1/resources/limits/cpu"] == "40"
+
+
+def test_limits_of_whole_pods_hold_with_the_sidecars_in_them() -> None:
+    """Spec: beyond:B-16: 2.4 cores of limits are wanted where 1.2 are allowed."""
+    limits = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="1200m/-"))
+    patch = review(
+        sidecar_request(), view(vpa(*(recommended(n, "600m") for n in ("app", "proxy"))), limits=limits), RULES
+    )
+    values = {operation.path: operation.value for operation in patch.patch}
+    assert [values[f"/spec/{place}/resources/limits/cpu"] for place in ("containers/0", "initContainers/1")] == [
+        "600m",
+        "600m",
+    ]

@@ -24,7 +24,7 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
-from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from autoscaling.workload import Workload
 from updater.snapshot import Snapshot
 
@@ -43,6 +43,7 @@ class Caches:
         namespace: Only this one; empty for all.
         on_pod: Told of every pod that came or changed.
         runs_match_by_owner: See ``KnownControllers``.
+        counts_sidecars: Whether native sidecars count as containers.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Caches:
         on_pod: Callable[[Pod], None] | None = None,
         *,
         runs_match_by_owner: bool = False,
+        counts_sidecars: bool = False,
     ) -> None:
         self._on_pod = on_pod
         self._report = ContradictionReport()
@@ -68,7 +70,7 @@ class Caches:
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
-            versioned(decode_pod),
+            versioned(decode_pod_with_sidecars if counts_sidecars else decode_pod),
             replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(

@@ -84,8 +84,10 @@ def test_whether_containers_have_a_resources_object_is_told() -> None:
         {"name": "c", "resources": None},
         {"name": "d", "resources": {"claims": [{"name": "x"}]}},
     ]
-    pod = submitted_pod(pod_question({"metadata": {"name": "p"}, "spec": {"containers": containers}}))
+    spec = {"containers": containers, "initContainers": containers[1:3]}
+    pod = submitted_pod(pod_question({"metadata": {"name": "p"}, "spec": spec}))
     assert pod.resources_present == (False, True, False, True)
+    assert pod.init_resources_present == (True, False), "beyond:B-16"
 
 
 UNREADABLE: list[tuple[str, object, str]] = [

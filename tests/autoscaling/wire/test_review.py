@@ -59,13 +59,16 @@ def test_any_json_becomes_plain_values() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (b"{}", ()),
-        (b'{"spec": {}}', ()),
-        (b'{"spec": {"containers": null}}', ()),
-        (b'{"spec": {"containers": [{}, {"resources": {}}, {"resources": null}]}}', (False, True, False)),
+        (b"{}", ((), ())),
+        (b'{"spec": {}}', ((), ())),
+        (b'{"spec": {"containers": null, "initContainers": null}}', ((), ())),
+        (b'{"spec": {"containers": [{}, {"resources": {}}, {"resources": null}]}}', ((False, True, False), ())),
+        (b'{"spec": {"initContainers": [{"resources": {}}, {}], "containers": [{}]}}', ((False,), (True, False))),
     ],
 )
-def test_containers_with_a_resources_object_are_told(raw: bytes, expected: tuple[bool, ...]) -> None:
+def test_containers_with_a_resources_object_are_told(
+    raw: bytes, expected: tuple[tuple[bool, ...], tuple[bool, ...]]
+) -> None:
     assert containers_with_resources(raw) == expected
 
 

@@ -58,6 +58,7 @@ async def recommender(
             "",
             follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
             runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+            counts_sidecars=behaviour.native_sidecars,
         )
         driver = HeldDriver(T0 + started_minutes * MINUTE)
         keeping = CheckpointSettings(
