@@ -24,6 +24,7 @@ from recommender.usage_table import UsageTable
 
 _NANO_PER_MILLI = 10**6
 _KIB = 1024
+_COMMA = ord(",")
 _ORDINARY = b"0123456789numkKMGTPEi"
 """Characters of quantities in which a number is digits only: no sign, no fraction, no exponent."""
 
@@ -160,24 +161,71 @@ def _instant(text: str) -> int:
 
 def _millicores(texts: list[QuantityText]) -> NDArray[np.int64]:
     """Read CPU amounts, rounded up; metrics-server writes nearly all of them in billionths."""
-    if _are_ordinary(texts):
-        try:
-            nano = [int(t[:-1]) if t[-1] == "n" else quantity(t).milli_value() * _NANO_PER_MILLI for t in texts]
-            return -(-np.array(nano, dtype=np.int64) // _NANO_PER_MILLI)
-        except (ValueError, OverflowError, IndexError):
-            pass
-    return np.array([min(quantity(text).milli_value(), MAX_INT64) for text in texts], dtype=np.int64)
+
+    def one(text: QuantityText) -> int:
+        return min(quantity(text).milli_value(), MAX_INT64)
+
+    read = _numbers(texts, "n") if _are_ordinary(texts) else None
+    if read is None:
+        return np.array([one(text) for text in texts], dtype=np.int64)
+    amounts = -(-read.numbers // _NANO_PER_MILLI)
+    amounts[read.others] = [one(texts[place]) for place in read.others]
+    return amounts
 
 
 def _bytes(texts: list[QuantityText]) -> NDArray[np.int64]:
     """Read memory amounts, rounded up; metrics-server writes nearly all of them in kibibytes."""
-    if _are_ordinary(texts):
-        try:
-            amounts = [int(t[:-2]) * _KIB if t[-2:] == "Ki" else quantity(t).value() for t in texts]
-            return np.array(amounts, dtype=np.int64)
-        except (ValueError, OverflowError):
-            pass
-    return np.array([min(quantity(text).value(), MAX_INT64) for text in texts], dtype=np.int64)
+
+    def one(text: QuantityText) -> int:
+        return min(quantity(text).value(), MAX_INT64)
+
+    read = _numbers(texts, "Ki") if _are_ordinary(texts) else None
+    if read is None or read.numbers.max(initial=0) > MAX_INT64 // _KIB:
+        return np.array([one(text) for text in texts], dtype=np.int64)
+    amounts = read.numbers * _KIB
+    amounts[read.others] = [one(texts[place]) for place in read.others]
+    return amounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Numbers before a suffix, read at once.
+
+    Args:
+        numbers: int64[n]; 0 for those with another suffix.
+        others: Their places.
+    """
+
+    numbers: NDArray[np.int64]
+    others: list[int]
+
+
+def _numbers(texts: list[str], suffix: str) -> _Numbers | None:
+    """Read the numbers before a suffix, None where a text is no number with a suffix or a number is too large."""
+    others = _without_suffix(texts, suffix.encode())
+    if others:
+        texts = texts.copy()
+        for place in others:
+            texts[place] = f"0{suffix}"
+    digits = ",".join(texts).replace(f"{suffix},", ",").removesuffix(suffix)
+    # Two commas in a row stand for a text that is the suffix alone.
+    if digits.encode().translate(None, b"0123456789,") or ",," in f",{digits},":
+        return None
+    numbers = np.fromstring(digits, dtype=np.int64, sep=",") if texts else np.empty(0, dtype=np.int64)
+    # What is too large for 64 bits is read as the largest number there is.
+    return None if numbers.max(initial=0) == MAX_INT64 else _Numbers(numbers, others)
+
+
+def _without_suffix(texts: list[str], suffix: bytes) -> list[int]:
+    """Return the places of texts that end otherwise; none of them holds a comma."""
+    letters = np.frombuffer(f",,{','.join(texts)},".encode(), dtype=np.uint8)
+    ends = np.flatnonzero(letters == _COMMA)[2:]
+    if not texts:
+        return []
+    has_suffix = np.ones(len(ends), dtype=np.bool_)
+    for back, letter in enumerate(reversed(suffix), start=1):
+        has_suffix &= letters[ends - back] == letter
+    return np.flatnonzero(~has_suffix).tolist()
 
 
 def _are_ordinary(texts: list[QuantityText]) -> TypeGuard[list[str]]:
