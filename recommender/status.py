@@ -21,6 +21,7 @@ LOW_CONFIDENCE: Final = "LowConfidence"
 FETCHING_HISTORY: Final = "FetchingHistory"
 HPA_CONFLICT: Final = "HPAConflict"
 CAPPED_BELOW_NEED: Final = "CappedBelowObservedNeed"
+USAGE_FALLBACK: Final = "UsageFallback"
 
 NO_PODS_REASON: Final = "NoPodsMatched"
 NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"
