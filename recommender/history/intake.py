@@ -5,7 +5,7 @@ Spec: recommender 7, bug case 40.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -57,7 +57,7 @@ class HistoryIntake:
         """
         used = np.zeros(len(keys), dtype=np.bool_)
         used[piece.cpu.owners] = used[piece.memory.owners] = True
-        self._observe([key for key, number in keys.items() if used[number]])
+        self.make_known([key for key, number in keys.items() if used[number]])
         rows = np.array([self._rows.get(key, _UNTRACKED) for key in keys], dtype=np.int64)
         cpu = _samples(piece.cpu, rows, MILLICORES_PER_CORE)
         memory = _samples(piece.memory, rows, 1.0)
@@ -70,8 +70,8 @@ class HistoryIntake:
             if (namespace, name) not in self.model.pods:
                 self._observe_pod(namespace, name, ())
 
-    def _observe(self, keys: list[ContainerKey]) -> None:
-        """Make the containers of a piece known to the model."""
+    def make_known(self, keys: Iterable[ContainerKey]) -> None:
+        """Make containers known to the model."""
         fresh: dict[PodKey, list[str]] = {}
         for namespace, pod, container in keys:
             if (namespace, pod, container) not in self._rows:

@@ -72,6 +72,18 @@ class HistoryRequest:
         """Return the query for memory in bytes."""
         return f"{self.memory_metric}{{{self.matchers(*further)}}}"
 
+    def live_cpu_query(self, window: str, *further: str) -> str:
+        """Return the query for CPU in cores over a window of its own."""
+        return f"rate({self.cpu_metric}{{{self.matchers(*further)}}}[{window}])"
+
+    def live_memory_query(self, window: str, *further: str) -> str:
+        """Return the query for the most memory within a window, in bytes."""
+        return f"max_over_time({self.memory_query(*further)}[{window}])"
+
+    def freshness_query(self, *further: str) -> str:
+        """Return the query for when anything was measured last, in seconds since the epoch."""
+        return f"max(timestamp({self.memory_query(*further)}))"
+
     def sizes_query(self, *further: str) -> str:
         """Return the query for the number of series in each namespace."""
         return f"count by ({self.namespace_label}) ({self.memory_query(*further)})"

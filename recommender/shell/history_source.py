@@ -170,14 +170,22 @@ class HistorySource:
         further = self.further
         if piece.namespaces:
             further = (*further, matches_any(self.request.namespace_label, piece.namespaces))
+        queries = self.request.cpu_query(*further), self.request.memory_query(*further)
+        return self.fetch(queries, piece.span)
+
+    def fetch(self, queries: tuple[str, str], span: Span) -> Fetched:
+        """Fetch CPU and memory by queries for them.
+
+        Raises:
+            HistoryError: There is no answer, or it cannot be used.
+        """
         keys: dict[ContainerKey, int] = {}
-        cpu = self._series(self.request.cpu_query(*further), piece.span, keys)
-        memory = self._series(self.request.memory_query(*further), piece.span, keys)
+        cpu, memory = (self._series(query, span, keys) for query in queries)
         if not self.behaviour.history_screened:
             return Fetched(keys, Screened(Points.of(cpu).in_order(), Points.of(memory).in_order()))
         inits = self.surroundings.inits()
         cpu, memory = (without_inits(owned, inits, self.flaws) for owned in (cpu, memory))
-        return Fetched(keys, screen(cpu, memory, piece.span, self.flaws))
+        return Fetched(keys, screen(cpu, memory, span, self.flaws))
 
     def _series(self, query: str, span: Span, keys: dict[ContainerKey, int]) -> Owned:
         series = self.client.series_over(query, span).of_shape(Shape.MATRIX, query)

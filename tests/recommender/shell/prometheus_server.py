@@ -130,6 +130,13 @@ class PrometheusServer:
                 for labels, _ in self._values(grouped[3], at)
             )
             return [(dict(key), str(count if grouped[1] == "count" else 1)) for key, count in groups.items()]
+        if newest := re.fullmatch(r"max\(timestamp\((.*)\)\)", query, re.DOTALL):
+            seen = [t for one in self._matching(newest[1]) for t in one.points if at - _LOOK_BACK < t <= at]
+            return [({}, str(max(seen) / SECOND))] if seen else []
+        if most := re.fullmatch(r"max_over_time\((.*)\[(\d+)ms\]\)", query, re.DOTALL):
+            since = at - int(most[2]) * SECOND // 1000
+            peaks = ((one, [v for t, v in one.points.items() if since < t <= at]) for one in self._matching(most[1]))
+            return [(_bare(one), str(max(values))) for one, values in peaks if values]
         if within := re.fullmatch(r"last_over_time\((.*)\[(\d+)([mhd])\]\)", query, re.DOTALL):
             since = at - int(within[2]) * _UNITS[within[3]] * SECOND
             pairs = ((one, [t for t in one.points if since < t <= at]) for one in self._matching(within[1]))
