@@ -24,7 +24,6 @@ class WorkerThread(Executor):
     def __init__(self, name: str) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name=name, daemon=True)
-        self._thread.start()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a call after those that were submitted before."""
@@ -40,13 +39,15 @@ class WorkerThread(Executor):
             else:
                 future.set_result(result)
 
+        if self._thread.ident is None:
+            self._thread.start()
         self._calls.put(call)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, ARG002
         """End the thread after the calls submitted so far."""
         self._calls.put(None)
-        if wait:
+        if wait and self._thread.ident is not None:
             self._thread.join()
 
     def _work(self) -> None:

@@ -78,7 +78,7 @@ class Loading:
         with capture_logs() as logs:
             loaded = await loader.load(self.model, Surroundings(self.pods, self.asked_labels, self.now))
         self.logs = [dict(line) for line in logs]
-        loader.close()
+
         thread.shutdown()
         self._client.close()
         return loaded
