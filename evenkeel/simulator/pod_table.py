@@ -11,6 +11,7 @@ from autoscaling.quantity import Quantity
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
 from evenkeel.simulator.api.objects import ObjectStore
+from evenkeel.simulator.api.pod_amounts import is_sidecar
 from evenkeel.simulator.scenarios.chronicle import RESIZE_CONDITIONS, listed
 from evenkeel.simulator.scenarios.objects import WORKLOAD_LABEL
 
@@ -34,7 +35,8 @@ def pod_table(store: ObjectStore, metrics: Sequence[JsonObject]) -> Table:
     usage = {(_key(row), text(one, "name")): child(one, "usage") for row in metrics for one in rows(row, "containers")}
     pods = [pod for pod in store.list("v1", "Pod") if text(pod, "metadata", "labels", WORKLOAD_LABEL)]
     for pod in pods[:MOST_PODS]:
-        for container in rows(pod, "spec", "containers"):
+        sidecars = [container for container in rows(pod, "spec", "initContainers") if is_sidecar(container)]
+        for container in rows(pod, "spec", "containers") + sidecars:
             table.add_row(*_cells(pod, container, usage.get((_key(pod), text(container, "name")), {})))
     if len(pods) > MOST_PODS:
         table.add_row(f"and {len(pods) - MOST_PODS} more")
@@ -43,7 +45,7 @@ def pod_table(store: ObjectStore, metrics: Sequence[JsonObject]) -> Table:
 
 def _cells(pod: JsonObject, container: JsonObject, used: JsonObject) -> list[str | Text]:
     """Return the cells of one container."""
-    statuses = rows(pod, "status", "containerStatuses")
+    statuses = rows(pod, "status", "containerStatuses") + rows(pod, "status", "initContainerStatuses")
     status = next((row for row in statuses if row.get("name") == container.get("name")), {})
     resources = child(status, "resources") or child(container, "resources")
     requests, limits = child(resources, "requests"), child(resources, "limits")

@@ -92,11 +92,12 @@ def _pod(check: PodsExpected, pod: JsonObject) -> Problems:
         yield f"phase {phase}"
     if check.nodes and node not in check.nodes:
         yield f"on node {node or 'none'}"
-    restarts = sum(number(row, "restartCount") for row in rows(pod, "status", "containerStatuses"))
+    statuses = rows(pod, "status", "containerStatuses") + rows(pod, "status", "initContainerStatuses")
+    restarts = sum(number(row, "restartCount") for row in statuses)
     if check.restarts is not None and not check.restarts.holds(restarts):
         yield f"{restarts} restarts"
-    asked = _named(rows(pod, "spec", "containers"), "name", check.container)
-    status = _named(rows(pod, "status", "containerStatuses"), "name", check.container)
+    asked = _named(rows(pod, "spec", "containers") + rows(pod, "spec", "initContainers"), "name", check.container)
+    status = _named(statuses, "name", text(asked, "name"))
     actual = child(status, "resources") or child(asked, "resources")
     yield from _amounts("requests", check.requests, child(actual, "requests"))
     yield from _amounts("limits", check.limits, child(actual, "limits"))

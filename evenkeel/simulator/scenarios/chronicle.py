@@ -134,8 +134,8 @@ def _pod_changes(before: JsonObject, after: JsonObject) -> Iterator[PodChange]:
 
 def _container_happenings(pod: str, before: JsonObject, after: JsonObject, at: timedelta) -> Iterator[Happening]:
     """Yield the restarts and new resources of containers."""
-    earlier = {text(row, "name"): row for row in rows(before, "status", "containerStatuses")}
-    for status in rows(after, "status", "containerStatuses"):
+    earlier = {text(row, "name"): row for row in _statuses(before)}
+    for status in _statuses(after):
         name = text(status, "name")
         old = earlier.get(name)
         if old is None:
@@ -146,6 +146,11 @@ def _container_happenings(pod: str, before: JsonObject, after: JsonObject, at: t
         resources = child(status, "resources")
         if resources and child(old, "resources") and resources != child(old, "resources"):
             yield Resized(at, pod, name, listed(child(resources, "requests")), listed(child(resources, "limits")))
+
+
+def _statuses(pod: JsonObject) -> list[JsonObject]:
+    """Return the statuses of all containers of a pod."""
+    return rows(pod, "status", "containerStatuses") + rows(pod, "status", "initContainerStatuses")
 
 
 def _resize_happenings(pod: str, before: JsonObject, after: JsonObject, at: timedelta) -> Iterator[Happening]:

@@ -40,6 +40,16 @@ class RestartPolicy(StrEnum):
     RESTART_CONTAINER = "RestartContainer"
 
 
+class ContainerRole(StrEnum):
+    """When a container runs."""
+
+    REGULAR = "regular"
+    SIDECAR = "sidecar"
+    """Started before the regular ones and running as long as they do: an init container with restartPolicy Always."""
+    INIT = "init"
+    """Run to its end before the regular ones start."""
+
+
 class Time(StrEnum):
     """By which clock a scenario runs."""
 
@@ -95,6 +105,7 @@ class Container(Part):
     """A container of a workload.
 
     Args:
+        role: When it runs; those that are no regular ones are started in the order in which they are written.
         requests: Requests by resource.
         limits: Limits by resource.
         resize_policy: What a resize of a resource means.
@@ -107,6 +118,7 @@ class Container(Part):
         pre_stop: How long it goes on working after it was told to end.
     """
 
+    role: ContainerRole = ContainerRole.REGULAR
     requests: dict[str, Amount] = field(default_factory=dict)
     limits: dict[str, Amount] = field(default_factory=dict)
     resize_policy: dict[str, RestartPolicy] = field(default_factory=dict)
@@ -159,8 +171,8 @@ class Workload(Part):
 
     def __post_init__(self) -> None:
         """Refuse a workload whose pods would have nothing in them."""
-        if not self.containers:
-            raise ValueError("a workload needs at least one container")
+        if not any(container.role is ContainerRole.REGULAR for container in self.containers.values()):
+            raise ValueError("a workload needs at least one regular container")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from autoscaling.quantity import Quantity
 from evenkeel.simulator.api.fields import JsonObject, as_object
 from evenkeel.simulator.api.merging import merge_patch
-from evenkeel.simulator.scenarios.document import Container, VpaDocument, Workload, WorkloadKind
+from evenkeel.simulator.scenarios.document import Container, ContainerRole, VpaDocument, Workload, WorkloadKind
 from evenkeel.simulator.workloads.choices import USAGE_KEY
 
 WORKLOAD_LABEL = "app"
@@ -47,13 +47,26 @@ def workload_object(name: str, workload: Workload) -> JsonObject:
 def _template(name: str, workload: Workload) -> JsonObject:
     """Return the template of a workload's pods."""
     usage = ",".join(f"{container}={behaviour_name(name, container)}" for container in workload.containers)
-    pod: JsonObject = {"containers": [_container(key, value) for key, value in workload.containers.items()]}
+    pod = _containers(workload)
     if workload.kind is WorkloadKind.JOB:
         pod["restartPolicy"] = "Never"
     return {
         "metadata": {"labels": {WORKLOAD_LABEL: name}, "annotations": {USAGE_KEY: usage}},
         "spec": as_object(merge_patch(pod, workload.pod)),
     }
+
+
+def _containers(workload: Workload) -> JsonObject:
+    """Return the lists of containers of a pod's spec."""
+    regular: list[JsonObject] = []
+    init: list[JsonObject] = []
+    for name, container in workload.containers.items():
+        body = _container(name, container)
+        if container.role is ContainerRole.REGULAR:
+            regular.append(body)
+        else:
+            init.append(body | ({"restartPolicy": "Always"} if container.role is ContainerRole.SIDECAR else {}))
+    return as_object({"containers": regular} | ({"initContainers": init} if init else {}))
 
 
 def _container(name: str, container: Container) -> JsonObject:

@@ -76,6 +76,23 @@ def test_pods_of_workloads_have_a_row_for_each_container() -> None:
     ]
 
 
+def test_sidecars_have_a_row_and_plain_init_containers_have_none() -> None:
+    """Spec: beyond:B-16."""
+    body = pod("web-a")
+    spec, status = body["spec"], body["status"]
+    assert isinstance(spec, dict)
+    assert isinstance(status, dict)
+    proxy = {"name": "proxy", "image": "i", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1m"}}}
+    spec["initContainers"] = [{"name": "setup", "image": "i"}, proxy]
+    status["initContainerStatuses"] = [{"name": "proxy", "restartCount": 3, "resources": {"requests": {"cpu": "2m"}}}]
+    lines = rendered(pod_table(evidence(body).store, []))
+    assert lines[1:] == [
+        "web-a node-1 Running 0 -/400m/4 -/100Mi/200Mi",
+        "web-a node-1 Running 0 -/1m/- -/-/-",
+        "web-a node-1 Running 3 -/2m/- -/-/-",
+    ]
+
+
 def test_many_pods_are_counted_only() -> None:
     store = evidence(*(pod(f"web-{number:02}") for number in range(MOST_PODS + 3))).store
     assert rendered(pod_table(store, []))[-1] == "and 3 more"

@@ -60,6 +60,35 @@ def problems(check: str, against: Evidence = END) -> list[str]:
     return list(examine(_CHECKS.validate_python(yaml.safe_load(check)), against).problems)
 
 
+def pod_with_sidecar() -> JsonObject:
+    """A pod whose init container ``setup`` has ended and whose sidecar ``proxy`` was restarted twice."""
+    made = pod("web-api-b", "web-api", restarts=1)
+    spec, status = made["spec"], made["status"]
+    assert isinstance(spec, dict)
+    assert isinstance(status, dict)
+    asked = {"requests": {"cpu": "10m"}}
+    spec["initContainers"] = [{"name": name, "image": "i", "resources": asked} for name in ("setup", "proxy")]
+    reported = {"requests": {"cpu": "20m"}}
+    status["initContainerStatuses"] = [
+        {"name": "setup", "restartCount": 0},
+        {"name": "proxy", "restartCount": 2, "resources": reported},
+    ]
+    return made
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{pods: web-api, restarts: 3, requests: {cpu: 400m}}",
+        "{pods: web-api, container: proxy, requests: {cpu: 20m}, asked: {cpu: 10m}}",
+        "{pods: web-api, container: setup, requests: {cpu: 10m}}",
+    ],
+)
+def test_init_containers_can_be_asked_for_by_name(check: str) -> None:
+    """Spec: beyond:B-16."""
+    assert problems(check, evidence(pod_with_sidecar())) == []
+
+
 @pytest.mark.parametrize(
     "check",
     [

@@ -59,6 +59,11 @@ def with_restarts(count: int, reason: str) -> JsonObject:
     return pod("web-a", containerStatuses=[status], conditions=[])
 
 
+def with_sidecar(cpu: str) -> JsonObject:
+    status = {"name": "proxy", "restartCount": 0, "resources": {"requests": {"cpu": cpu}, "limits": {"cpu": "1"}}}
+    return pod("web-a", initContainerStatuses=[status], conditions=[])
+
+
 LEAVING = {**running(), "metadata": {**pod("web-a")["metadata"], "deletionTimestamp": "x"}}  # type: ignore[dict-item]
 
 
@@ -76,6 +81,7 @@ LEAVING = {**running(), "metadata": {**pod("web-a")["metadata"], "deletionTimest
         (resizing("Deferred"), running(), ["no resize of web-a is waiting or under way"]),
         (with_resources("1m"), with_resources("2m"),
          ["container main of web-a now has requests 2m/-, limits 1/-"]),
+        (with_sidecar("1m"), with_sidecar("2m"), ["container proxy of web-a now has requests 2m/-, limits 1/-"]),
         (pending(), with_resources("2m"), ["pod web-a started on node-1"]),
         (with_restarts(0, ""), with_restarts(1, "OOMKilled"),
          ["container main of web-a restarted after OOMKilled, 1 in all"]),

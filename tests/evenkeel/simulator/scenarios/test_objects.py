@@ -27,7 +27,7 @@ workloads:
         resizePolicy: {cpu: NotRequired, memory: RestartContainer}
         preStop: 1m
       side: {}
-  db: {kind: StatefulSet, containers: {main: {}}}
+  db: {kind: StatefulSet, containers: {main: {}, setup: {role: init}, proxy: {role: sidecar}}}
   agent: {kind: DaemonSet, containers: {main: {}}}
   batch: {kind: Job, replicas: 4, containers: {main: {}}}
 vpas:
@@ -80,6 +80,16 @@ def vpa(name: str) -> JsonObject:
 )  # fmt: skip
 def test_workloads(name: str, path: str, value: object) -> None:
     assert value_at_path(workload(name), path) == value
+
+
+def test_each_container_is_in_the_list_of_its_role() -> None:
+    """Spec: beyond:B-16, case:26."""
+    spec = value_at_path(workload("db"), "spec.template.spec")
+    resources: JsonObject = {"image": "simulated:1", "resources": {}}
+    assert spec == {
+        "containers": [{"name": "main", **resources}],
+        "initContainers": [{"name": "setup", **resources}, {"name": "proxy", **resources, "restartPolicy": "Always"}],
+    }
 
 
 def test_pods_name_what_their_containers_do() -> None:

@@ -173,7 +173,7 @@ def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
             "function: constant, cpu: 2, memory: 20Mi}",
             "function: constant}\n  empty: {containers: {}}",
             14,
-            "a workload needs at least one container",
+            "a workload needs at least one regular container",
         ),
         (
             "a VPA without target",
