@@ -14,7 +14,6 @@ from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
-from autoscaling.runtime.go_literals import format_prometheus_duration
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Process
 from autoscaling.runtime.startup import (
@@ -29,7 +28,6 @@ from autoscaling.runtime.startup import (
 from recommender.cluster_model import ClusterModel
 from recommender.config import RecommenderConfig
 from recommender.external_usage import ExternalMetrics
-from recommender.history.queries import HistoryRequest
 from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
@@ -37,11 +35,9 @@ from recommender.shell.external_usage import ExternalMetricsSource
 from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import LoopSettings, Parts
-from recommender.shell.prometheus_client import Credentials, PrometheusClient, ServerSettings
-from recommender.shell.prometheus_history import HistoryLoader, HistorySettings
+from recommender.shell.prometheus_setup import PrometheusAccess, credentials
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import ResourceMetricsSource, UsageSource
-from recommender.shell.worker_thread import WorkerThread
 
 log = structlog.get_logger()
 
@@ -76,20 +72,22 @@ async def work(
         runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
         counts_sidecars=behaviour.native_sidecars,
     )
-    history = history_loader(config, process, metrics)
+    prometheus = PrometheusAccess.of(config, process, metrics)
     tasks = caches.start()
     try:
         await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
+        usage, standing = prometheus.usage(caches, usage_source(config, client, metrics))
         parts = Parts(
             caches=caches,
-            usage=usage_source(config, client, metrics),
+            usage=usage,
             statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), process.driver.now()),
             metrics=metrics,
             vitals=vitals,
             driver=process.driver,
-            history=history,
+            history=prometheus.history(),
+            standing=standing,
         )
         loop = Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
         await loop.load_history()
@@ -97,61 +95,8 @@ async def work(
         process.every("recommender round", config.recommender_interval, loop.run_round)
         await watch_tasks(tasks)
     finally:
-        if history is not None:
-            history.close()
+        prometheus.close()
         await caches.stop()
-
-
-def history_loader(config: RecommenderConfig, process: Process, metrics: RecommenderMetrics) -> HistoryLoader | None:
-    """Return what loads history from Prometheus, None where history comes from checkpoints."""
-    if config.storage != "prometheus":
-        return None
-
-    def observe(code: str, method: str, seconds: float) -> None:
-        metrics.prometheus_requests.labels(code, method).inc()
-        metrics.prometheus_request_duration.labels(code, method).observe(seconds)
-
-    behaviour = config.switches()
-    server = ServerSettings(
-        config.prometheus_address,
-        credentials(config),
-        config.prometheus_insecure,
-        config.prometheus_query_timeout,
-        tells_timeout=behaviour.history_in_pieces,
-    )
-    settings = HistorySettings(history_request(config), behaviour)
-    client = PrometheusClient(server, observe)
-    return HistoryLoader(settings, client, WorkerThread("prometheus"), process.pacing, metrics.history)
-
-
-def credentials(config: RecommenderConfig) -> Credentials:
-    """Return how to sign in to Prometheus; the environment counts where no flags name both user and password."""
-    username, password = config.username, config.password.get_secret_value()
-    if not (username and password):
-        username, password = config.environment_username, config.environment_password.get_secret_value()
-    token = config.prometheus_bearer_token.get_secret_value()
-    return Credentials(config.prometheus_bearer_token_file, token, username, password)
-
-
-def history_request(config: RecommenderConfig) -> HistoryRequest:
-    """Return what the flags say about history."""
-    return HistoryRequest(
-        cpu_metric=config.history_cpu_metric,
-        memory_metric=config.history_memory_metric,
-        job=config.prometheus_cadvisor_job_name,
-        namespace=config.vpa_object_namespace,
-        namespace_label=config.container_namespace_label,
-        pod_label=config.container_pod_name_label,
-        container_label=config.container_name_label,
-        labels_query=config.metric_for_pod_labels,
-        pod_namespace_label=config.pod_namespace_label,
-        pod_name_label=config.pod_name_label,
-        label_prefix=config.pod_label_prefix,
-        length=config.history_length,
-        resolution=config.history_resolution,
-        length_text=format_prometheus_duration(config.history_length),
-        resolution_text=format_prometheus_duration(config.history_resolution),
-    )
 
 
 def usage_source(config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics) -> UsageSource:

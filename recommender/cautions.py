@@ -26,7 +26,7 @@ from recommender.grouping import Groups, MergedUsage
 from recommender.hpa_conflict import hpa_conditions
 from recommender.label_sets import TrackedVpa
 from recommender.settings import EstimatorSettings
-from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE
+from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE, USAGE_FALLBACK
 
 Flags = NDArray[np.bool_]
 
@@ -63,6 +63,7 @@ def judged_types(behaviour: Behaviour) -> frozenset[str]:
         CAPPED_BELOW_NEED: behaviour.capped_below_need,
         LOW_CONFIDENCE: behaviour.low_confidence_and_fetching_history_conditions,
         FETCHING_HISTORY: behaviour.low_confidence_and_fetching_history_conditions,
+        USAGE_FALLBACK: behaviour.low_confidence_and_fetching_history_conditions,
     }
     return frozenset(kind for kind, is_judged in judged.items() if is_judged)
 

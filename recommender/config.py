@@ -23,6 +23,7 @@ from autoscaling.runtime.syntax import (
     Secret,
     Text,
     Toggle,
+    UsageSourceName,
 )
 
 # Flags of parts that are not built yet carry this mark, so that using one never goes unnoticed.
@@ -99,6 +100,10 @@ class MetricsSourceConfig(LeaderElectedConfig):
     """Where history comes from at start: prometheus, or checkpoints with any other value. With prometheus no
     checkpoints are written."""
 
+    usage_source: UsageSourceName = "metrics-server"
+    """Where usage comes from in each round: metrics-server, or prometheus, which tells peaks between two rounds and
+    fills the gap of a restart; while Prometheus fails or lags, metrics-server counts. Not in upstream."""
+
     use_external_metrics: Toggle = False
     """Take usage of the pods that VerticalPodAutoscalers select from the external metrics API instead of
     metrics-server: one request for each pod and metric in every round."""
@@ -121,6 +126,8 @@ class MetricsSourceConfig(LeaderElectedConfig):
                 "--prometheus-bearer-token, --prometheus-bearer-token-file and --username exclude each other; "
                 "choose one way to sign in to Prometheus"
             )
+        if self.usage_source == "prometheus" and self.use_external_metrics:
+            yield "--usage-source=prometheus and --use-external-metrics exclude each other; choose one source of usage"
 
 
 class RecommenderConfig(MetricsSourceConfig):

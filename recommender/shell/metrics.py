@@ -17,6 +17,7 @@ from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.history_metrics import HistoryMetrics
+from recommender.shell.usage_standing import UsageMetrics
 
 LATENCY_BUCKETS_SECONDS = (
     *(1.0, 2.0, 5.0, 7.5, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0),
@@ -156,6 +157,7 @@ class RecommenderMetrics:
     prometheus_requests: Counter
     prometheus_request_duration: Histogram
     history: HistoryMetrics
+    usage: UsageMetrics
     resource_reads: Counter
     oom_kills: Counter
     quality: QualityMetrics
@@ -193,6 +195,7 @@ class RecommenderMetrics:
                 *request,
             ),
             history=HistoryMetrics.register(registry),
+            usage=UsageMetrics.register(registry),
             resource_reads=counter(
                 "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
             ),

@@ -16,6 +16,7 @@ from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import UsageSource
+from recommender.shell.usage_standing import UsageStanding
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,4 @@ class Parts:
     vitals: Vitals
     driver: Driver
     history: HistoryLoader | None = None
+    standing: UsageStanding | None = None

@@ -101,10 +101,6 @@ class HistoryLoader:
             )
         return True
 
-    def close(self) -> None:
-        """Let the thread end."""
-        self.thread.shutdown(wait=False)
-
     async def _load_whole(self, source: HistorySource, model: ClusterModel) -> int:
         """Ask for everything at once, as upstream does, and take nothing in before everything is there."""
         fetched = await self._questions().ask(lambda: source.piece(Piece((), source.span())))

@@ -12,7 +12,7 @@ import structlog
 from autoscaling.hpa import HpaIndex
 from autoscaling.pod import Pod
 from autoscaling.runtime.collector import collector_paused
-from autoscaling.vpa import Vpa
+from autoscaling.vpa import Vpa, VpaCondition
 from recommender.cautions import judged_types
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.hpa_conflict import note_horizontal_scaling
@@ -21,7 +21,14 @@ from recommender.recommending import recommend
 from recommender.removed_containers import without_removed
 from recommender.shell.metrics import ObjectLabels
 from recommender.shell.parts import LoopSettings, Parts
-from recommender.status import MISSING_PATIENCE, Findings, VpaStatus, has_recommendation, status_after
+from recommender.status import (
+    MISSING_PATIENCE,
+    USAGE_FALLBACK,
+    Findings,
+    VpaStatus,
+    has_recommendation,
+    status_after,
+)
 from recommender.write_rule import WriteRule
 
 log = structlog.get_logger()
@@ -78,6 +85,9 @@ class StatusUpdates:
         pod_counts = [tracked.pod_count for tracked in groups.vpas]
         metrics.quality.show_changes(groups.vpas, pod_counts, recommended.changes)
         judged, cautions = judged_types(behaviour), recommended.cautions
+        standing: tuple[VpaCondition, ...] = ()
+        if self.parts.standing is not None:
+            judged, standing = judged | {USAGE_FALLBACK}, self.parts.standing.conditions()
         due: list[tuple[Vpa, VpaStatus]] = []
         objects: Counter[ObjectLabels] = Counter()
         for tracked, pod_count, recommendation in zip(
@@ -87,7 +97,11 @@ class StatusUpdates:
                 # What is known of it is out of date, so its status is left as it is.
                 continue
             findings = Findings(
-                recommendation, pod_count > 0, problems[tracked.key] or None, judged, cautions.get(tracked, ())
+                recommendation,
+                pod_count > 0,
+                problems[tracked.key] or None,
+                judged,
+                cautions.get(tracked, ()) + standing,
             )
             status = status_after(tracked.vpa, findings, now)
             objects[_labels(tracked, findings)] += 1

@@ -95,7 +95,7 @@ DEFAULTS = {
     "v": "4",
     "vmodule": "",
 }
-OWN = {"api-group", "behaviour", "profile", "status-change-threshold"}
+OWN = {"api-group", "behaviour", "profile", "status-change-threshold", "usage-source"}
 """Flags that upstream does not have."""
 
 
