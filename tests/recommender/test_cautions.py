@@ -17,7 +17,7 @@ from autoscaling.vpa import ContainerPolicy, ScalingMode, VpaCondition
 from recommender.cautions import judged_types
 from recommender.recommending import recommend
 from recommender.settings import EstimatorSettings, RenderingSettings
-from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE
+from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE, USAGE_FALLBACK
 from tests.builders import T0, amounts
 from tests.recommender.scene import DAY, HOUR, MINUTE, UPSTREAM, Scene, columns, of_one_container, pod, vpa
 
@@ -44,7 +44,7 @@ def cautions(
         (
             "evenkeel",
             EVENKEEL,
-            {HPA_CONFLICT, CAPPED_BELOW_NEED, LOW_CONFIDENCE, FETCHING_HISTORY},
+            {HPA_CONFLICT, CAPPED_BELOW_NEED, LOW_CONFIDENCE, FETCHING_HISTORY, USAGE_FALLBACK},
         ),
         ("upstream", UPSTREAM, set()),
         ("beyond:B-14", replace(UPSTREAM, hpa_conflict=HpaConflict.DERIVE), {HPA_CONFLICT}),
@@ -52,7 +52,7 @@ def cautions(
         (
             "beyond:B-8",
             replace(UPSTREAM, low_confidence_and_fetching_history_conditions=True),
-            {LOW_CONFIDENCE, FETCHING_HISTORY},
+            {LOW_CONFIDENCE, FETCHING_HISTORY, USAGE_FALLBACK},
         ),
     ],
 )

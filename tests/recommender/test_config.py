@@ -187,6 +187,19 @@ def test_history_from_prometheus_can_be_asked_for() -> None:
     assert (config.storage, config.history_length.days, config.metric_for_pod_labels) == ("prometheus", 14, "up[8d]")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--usage-source=prometheus", "--use-external-metrics"], "exclude each other"),
+        (["--usage-source=cadvisor"], "usage-source"),
+    ],
+)
+def test_there_is_one_source_of_usage(words: list[str], message: str) -> None:
+    assert _read("--usage-source=prometheus").usage_source == "prometheus", "beyond:B-44"
+    with pytest.raises(ConfigurationError, match=message):
+        _read(*words)
+
+
 def test_caps_are_quantities_and_zero_means_none() -> None:
     config = _read(
         "--container-recommendation-max-allowed-cpu=1500m", "--container-recommendation-max-allowed-memory=0"
