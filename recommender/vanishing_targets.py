@@ -53,7 +53,7 @@ def observe_target(model: ClusterModel, sighting: Sighting, now: datetime, *, ke
         tracked = model.observe_vpa(vpa, sighting.selector)
     elif target.is_unresolved:
         tracked = model.observe_vpa(vpa, known.selector)
-    elif str(sighting.selector) == str(known.selector):
+    elif sighting.selector is known.selector or str(sighting.selector) == str(known.selector):
         tracked = model.observe_vpa(vpa, sighting.selector)
     else:
         tracked = _follow_anew(model, known, sighting, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from autoscaling.behaviour import Behaviour
@@ -28,9 +28,11 @@ class OwnerFollower:
     def __init__(self, behaviour: Behaviour, controllers: ControllerCache) -> None:
         self.keys = OwnerKeys(SharingRules.of(behaviour), controllers.known)
         self._controllers = controllers
+        self._versions: tuple[int, ...] = ()
 
-    def follow(self, vpas: Iterable[TrackedVpa]) -> None:
+    def follow(self, vpas: Collection[TrackedVpa]) -> None:
         """Note the targets of VPAs, some of which only they tell of."""
+        self.keys.forget_selectors(len(vpas))
         targets = ((tracked.controllers, tracked.pod_selector) for tracked in vpas)
         self.keys.targets = tuple(
             (controllers[0], selector)
@@ -59,7 +61,10 @@ class OwnerFollower:
     async def _settle(self, fresh: Collection[Pod]) -> set[ControllerKey]:
         """Climb where that is due, and return the direct controllers whose pods get other keys now."""
         moved = set()
-        for controller in self.keys.doubtful(fresh):
+        versions = tuple(store.version for store in self._controllers.stores.values())
+        doubtful = self.keys.doubtful(fresh, are_workloads_as_before=versions == self._versions)
+        self._versions = versions
+        for controller in doubtful:
             if await self._controllers.settled(partial(self.keys.settle, controller)):
                 moved.add(controller)
         return moved

@@ -429,3 +429,15 @@ def test_the_memory_saver_leaves_out_what_is_not_known_yet() -> None:
     world.follow("v", WEB)
     world.observe(pod("p", SET_1))
     assert ("default", "p") in world.model.pods
+
+
+def test_selectors_of_former_targets_are_forgotten() -> None:
+    keys = World().keys
+    first = keys.selector_of(ResolvedTarget(APP, "", (ControllerKey("default", "Job", "j", "batch/v1"),)))
+    assert keys.selector_of(ResolvedTarget(APP, "", (ControllerKey("other", "Job", "j", "batch/v1"),))) is first
+    for number in range(64):
+        keys.selector_of(ResolvedTarget(APP, "", (ControllerKey("default", "Job", str(number), "batch/v1"),)))
+        keys.forget_selectors(0)
+    again = keys.selector_of(ResolvedTarget(APP, "", (ControllerKey("default", "Job", "j", "batch/v1"),)))
+    assert again is not first
+    assert again == first
