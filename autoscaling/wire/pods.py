@@ -144,11 +144,7 @@ def decode_pod(raw: bytes) -> Pod:
     Raises:
         InvalidObjectError: The JSON is malformed, a field has a wrong type or a quantity cannot be read.
     """
-    try:
-        pod = _PODS.decode(raw)
-        return _snapshot(pod)
-    except (msgspec.MsgspecError, InvalidQuantityError) as error:
-        raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
+    return _decode(raw, counts_sidecars=False)
 
 
 def decode_pod_with_sidecars(raw: bytes) -> Pod:
@@ -157,7 +153,19 @@ def decode_pod_with_sidecars(raw: bytes) -> Pod:
     Raises:
         InvalidObjectError: As ``decode_pod``.
     """
-    return with_sidecars(decode_pod(raw))
+    return with_sidecars(_decode(raw, counts_sidecars=True))
+
+
+def _decode(raw: bytes, *, counts_sidecars: bool) -> Pod:
+    """Read one pod.
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    try:
+        return _snapshot(_PODS.decode(raw), counts_sidecars=counts_sidecars)
+    except (msgspec.MsgspecError, InvalidQuantityError) as error:
+        raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 
 def _name(raw: bytes) -> ObjectRef:
@@ -169,9 +177,11 @@ def _name(raw: bytes) -> ObjectRef:
     return ObjectRef("Pod", metadata.namespace, metadata.name or f"{metadata.generate_name}%")
 
 
-def _snapshot(pod: _Pod) -> Pod:
-    """Convert the wire form to the snapshot."""
+def _snapshot(pod: _Pod, *, counts_sidecars: bool) -> Pod:
+    """Convert the wire form to the snapshot, all but for sidecars among the containers, as few pods have any."""
     metadata, spec, status = pod.metadata, pod.spec, pod.status
+    inits = spec.init_containers or ()
+    has_sidecar = any(container.restart_policy == _SIDECAR for container in inits)
     return Pod(
         namespace=metadata.namespace,
         name=metadata.name or (f"{metadata.generate_name}%" if metadata.generate_name else ""),
@@ -190,10 +200,11 @@ def _snapshot(pod: _Pod) -> Pod:
         qos_class=status.qos_class,
         start_time=status.start_time,
         containers=tuple(_container(c) for c in spec.containers or ()),
-        init_containers=_init_containers(spec.init_containers) if spec.init_containers else (),
+        init_containers=tuple(_container(c, position) for position, c in enumerate(inits)),
         statuses=tuple(_status(s) for s in status.container_statuses or ()),
         conditions=tuple(_condition(c) for c in status.conditions or ()),
-        init_statuses=_sidecar_statuses(spec.init_containers, status) if spec.init_containers else (),
+        init_statuses=_init_statuses(status) if has_sidecar else (),
+        counts_sidecars=counts_sidecars and bool(inits) and not has_sidecar,
     )
 
 
@@ -204,15 +215,8 @@ def _resources(resources: _Resources) -> ContainerResources:
     return ContainerResources(optional_resource_list(resources.requests), optional_resource_list(resources.limits))
 
 
-def _init_containers(containers: list[_Container]) -> tuple[Container, ...]:
-    """Convert the init containers of the spec."""
-    return tuple(_container(container, position) for position, container in enumerate(containers))
-
-
-def _sidecar_statuses(containers: list[_Container], status: _Status) -> tuple[ContainerStatus, ...]:
-    """Convert the statuses of init containers; without a sidecar among them nobody reads any."""
-    if not any(container.restart_policy == _SIDECAR for container in containers):
-        return ()
+def _init_statuses(status: _Status) -> tuple[ContainerStatus, ...]:
+    """Convert the statuses of init containers."""
     return tuple(_status(s) for s in _INIT_STATUSES.decode(status.init_container_statuses) or ())
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import ConditionStatus, PodPhase
+from autoscaling.sidecars import with_sidecars
 from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from tests.builders import printed
 
@@ -143,6 +144,13 @@ def test_sidecars_count_as_containers_for_those_who_want_it() -> None:
     ]
     assert [s.name for s in pod.statuses] == ["proxy"]
     assert decode_pod_with_sidecars(json.dumps(POD).encode()).containers[-1].name == "side"
+
+
+@pytest.mark.parametrize("raw", [with_init(STATUSES), with_init(STATUSES, None), b'{"spec": {"containers": [{}]}}'])
+def test_both_ways_of_counting_sidecars_agree(raw: bytes) -> None:
+    """Spec: beyond:B-16."""
+    assert decode_pod_with_sidecars(raw) == with_sidecars(decode_pod(raw))
+    assert not decode_pod(raw).counts_sidecars
 
 
 def test_an_almost_empty_pod() -> None:
