@@ -21,7 +21,7 @@ class PodState:
         phase: As last observed.
         names: Containers ever seen in it.
         rows: Their rows in the container table, in the same order.
-        init_names: Names of its init containers.
+        init_names: Names of its init containers, but for sidecars that count as containers.
     """
 
     name: str
