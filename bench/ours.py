@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import HpaConflict
 from autoscaling.kube.paths import vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.logs import configure_logs
@@ -90,13 +89,11 @@ class OurRecommender:
         return self._runner.run(work)
 
     async def _start(self, client: OfflineClient, config: RecommenderConfig) -> Loop:
-        behaviour = config.switches()
         self._caches = Caches(
             client,
             config.api_group,
             config.vpa_object_namespace,
-            follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
-            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
+            config.switches(),
         )
         self._caches.start()
         await self._caches.wait_synced(_SYNC_SECONDS)

@@ -7,7 +7,6 @@ import sys
 
 import structlog
 
-from autoscaling.behaviour import HpaConflict
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.quantity import Quantity
@@ -68,9 +67,7 @@ async def work(
         client,
         config.api_group,
         config.vpa_object_namespace,
-        follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
-        runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
-        counts_sidecars=behaviour.native_sidecars,
+        behaviour,
     )
     prometheus = PrometheusAccess.of(config, process, metrics)
     tasks = caches.start()

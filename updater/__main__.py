@@ -66,8 +66,7 @@ async def work(
         config.api_group,
         config.vpa_object_namespace,
         on_pod,
-        runs_match_by_owner=config.switches().jobs_and_cronjobs_match_by_owner,
-        counts_sidecars=config.switches().native_sidecars,
+        config.switches(),
     )
     tasks = caches.start()
     try:

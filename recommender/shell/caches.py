@@ -7,6 +7,7 @@ from collections import deque
 
 import structlog
 
+from autoscaling.behaviour import UPSTREAM, Behaviour, HpaConflict
 from autoscaling.hpa import Hpa
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
@@ -54,9 +55,8 @@ class Caches:
         client: Calls to the API server.
         group: API group of VPAs and checkpoints.
         namespace: Only this one; empty for all.
-        follows_hpas: Whether horizontal autoscalers are watched, too.
-        runs_match_by_owner: See ``KnownControllers``.
-        counts_sidecars: Whether native sidecars count as containers.
+        behaviour: Whether horizontal autoscalers are watched, too, whether Jobs are known by their owners, and whether
+            native sidecars count as containers.
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
@@ -67,17 +67,14 @@ class Caches:
         client: KubeClient,
         group: str,
         namespace: str,
-        *,
-        follows_hpas: bool = False,
-        runs_match_by_owner: bool = False,
-        counts_sidecars: bool = False,
+        behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self._kills: deque[OomRecord] = deque()
-        self._follows_runs = runs_match_by_owner
+        self._follows_runs = behaviour.jobs_and_cronjobs_match_by_owner
         self._killed: dict[tuple[str, str], Pod] = {}
         self._dropped = 0
         self.controllers = ControllerCache(
-            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+            client, namespace, logging_callbacks(Workload), runs_match_by_owner=self._follows_runs
         )
         self.vpas = WatchedStore(
             client,
@@ -95,7 +92,7 @@ class Caches:
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=KNOWN_PODS),
-            versioned(decode_pod_with_sidecars if counts_sidecars else decode_pod),
+            versioned(decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod),
             StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
         )
         told_of_events = logging_callbacks(tuple)
@@ -106,7 +103,7 @@ class Caches:
             StoreCallbacks(self._event_changed, told_of_events.on_unreadable, told_of_events.on_trouble),
         )
         self.hpas: OptionalStore[Hpa] | None = None
-        if follows_hpas:
+        if behaviour.hpa_conflict is not HpaConflict.OFF:
             selection = Selection(HORIZONTAL_POD_AUTOSCALERS, namespace)
             self.hpas = OptionalStore(client, selection, versioned(decode_hpa), logging_callbacks(Hpa))
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from autoscaling.behaviour import UPSTREAM, Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
@@ -42,8 +43,7 @@ class Caches:
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
         on_pod: Told of every pod that came or changed.
-        runs_match_by_owner: See ``KnownControllers``.
-        counts_sidecars: Whether native sidecars count as containers.
+        behaviour: Whether Jobs are known by their owners, and whether native sidecars count as containers.
     """
 
     def __init__(
@@ -52,14 +52,15 @@ class Caches:
         group: str,
         namespace: str,
         on_pod: Callable[[Pod], None] | None = None,
-        *,
-        runs_match_by_owner: bool = False,
-        counts_sidecars: bool = False,
+        behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self._on_pod = on_pod
         self._report = ContradictionReport()
         self.controllers = ControllerCache(
-            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+            client,
+            namespace,
+            logging_callbacks(Workload),
+            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
         )
         self.vpas = WatchedStore(
             client,
@@ -70,7 +71,7 @@ class Caches:
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
-            versioned(decode_pod_with_sidecars if counts_sidecars else decode_pod),
+            versioned(decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod),
             replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(

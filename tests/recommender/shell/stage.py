@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import Behaviour, HpaConflict, Profile
+from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from evenkeel.simulator.api.metrics import StaticMetrics, Window
@@ -52,14 +52,7 @@ async def recommender(
     """A recommender with filled caches and loaded history."""
     async with client_for(server) as client:
         behaviour = Behaviour.of(profile)
-        caches = Caches(
-            client,
-            GROUP,
-            "",
-            follows_hpas=behaviour.hpa_conflict is not HpaConflict.OFF,
-            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
-            counts_sidecars=behaviour.native_sidecars,
-        )
+        caches = Caches(client, GROUP, "", behaviour)
         driver = HeldDriver(T0 + started_minutes * MINUTE)
         keeping = CheckpointSettings(
             CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored), behaviour.running_window_saved
