@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from e2e.parity.process.copies import check_alive, open_copy
+from e2e.parity.process.copies import Copy, check_alive, open_copy
 from e2e.parity.process.engines import Engine, Program, Side
 from e2e.parity.process.upstream import Upstream, find_upstream
+from e2e.prometheus.exporter import exporting
 from e2e.prometheus.held_time import HeldTime, held_time
 from e2e.prometheus.past import CONTAINERS, DAY, TEMPLATE_HASH, PastPod, make_pods, write_past
 from e2e.prometheus.programs import find_programs
 from e2e.prometheus.server import fill, running
-from evenkeel.simulator.api.fields import JsonObject, rows, text
+from evenkeel.simulator.api.fields import JsonObject, child, quantity, rows, text
+from evenkeel.simulator.processes.program import RunningProgram
 
 Statuses = Mapping[str, JsonObject]
 
@@ -27,6 +30,9 @@ _SEED = 7
 _API_VERSION = "autoscaling.k8s.io/v1"
 _SECONDS = 90.0
 _POLL_SECONDS = 0.5
+_LEAST_MILLIS = 25
+"""What a container gets of which nothing was seen."""
+
 _LABELS = (
     "--container-pod-name-label=pod",
     "--container-name-label=container",
@@ -213,3 +219,54 @@ def test_more_points_than_prometheus_gives_at_once_are_asked_for_in_parts(
     assert sum(points) == 80 * DAY // 600 + 1 > 11_000, "performance:R-7"
     assert max(points) <= 11_000
     assert len(found) == _APPS
+
+
+@pytest.mark.parametrize("profile", ["evenkeel", "upstream"])
+def test_usage_comes_from_prometheus_while_it_runs(upstream: Upstream, tmp_path: Path, profile: str) -> None:
+    asyncio.run(_follow_usage(upstream, tmp_path, profile))
+
+
+async def _follow_usage(upstream: Upstream, tmp_path: Path, profile: str) -> None:
+    """Let a recommender follow a container that only Prometheus tells of, then end Prometheus."""
+    pod = make_pods(1, int(time.time()), _SEED)[0]
+    pods = [replace(pod, is_alive=True)]
+    labels = f'namespace="{pod.namespace}",pod="{pod.name}",container="main"'
+    live = ("--usage-source=prometheus", "--recommender-interval=2s", f"--profile={profile}", *_LABELS)
+    objects = [*upstream.definitions(), *cluster(pods)]
+    async with open_copy(objects, tmp_path / "copy") as copy:
+        with exporting(labels, 0.5, 300 << 20) as told, ExitStack() as prometheus:
+            server = running(find_programs(), tmp_path / "data", tmp_path, scrape=told)
+            flags = (*live, f"--prometheus-address={prometheus.enter_context(server)}")
+            async with copy.running(Engine(Side.OURS, upstream), Program.RECOMMENDER, flags) as one:
+                found = await wait_for(copy, one, lambda each: cpu_of(each) > _LEAST_MILLIS)
+                # Half a core and the margin of 15 %; buckets are 5 % wide.
+                assert 575 <= cpu_of(found) <= 640, "beyond:B-44"
+                assert "UsageFallback" not in reasons_of(found)
+                prometheus.close()
+                found = await wait_for(copy, one, lambda each: "UsageFallback" in reasons_of(each))
+                assert reasons_of(found)["UsageFallback"] == "PrometheusFailed"
+
+
+async def wait_for(copy: Copy, one: RunningProgram, is_there: Callable[[JsonObject], bool]) -> JsonObject:
+    """Wait until the status of the only VPA is as expected, and return it."""
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        check_alive(one)
+        (scaler,) = copy.server.store.list(_API_VERSION, "VerticalPodAutoscaler")
+        status = child(scaler, "status")
+        if is_there(status):
+            return status
+        assert time.monotonic() < deadline, f"{json.dumps(status)}\n{one.log.last_lines(15)}"
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+def cpu_of(status: JsonObject) -> int:
+    """Return the target of the main container in millicores, 0 where there is none."""
+    found = rows(status, "recommendation", "containerRecommendations")
+    targets = [child(each, "target").get("cpu") for each in found if text(each, "containerName") == "main"]
+    return quantity(targets[0]).milli_value() if targets and targets[0] else 0
+
+
+def reasons_of(status: JsonObject) -> dict[str, str]:
+    """Return the reason of each condition."""
+    return {text(each, "type"): text(each, "reason") for each in rows(status, "conditions")}

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
 from e2e.cluster.commands import run
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.processes import is_alive, start, stop
@@ -32,8 +34,14 @@ def fill(programs: Programs, past: Path, data: Path) -> None:
 
 
 @contextmanager
-def running(programs: Programs, data: Path, folder: Path) -> Iterator[str]:
+def running(programs: Programs, data: Path, folder: Path, *, scrape: str = "") -> Iterator[str]:
     """Serve a database on the loopback interface while the context lasts.
+
+    Args:
+        programs: The programs.
+        data: The database; an empty one is made where there is none.
+        folder: For configuration and log.
+        scrape: Address that is scraped every second as the job of the kubelets; nothing is if empty.
 
     Returns:
         The base address.
@@ -42,7 +50,9 @@ def running(programs: Programs, data: Path, folder: Path) -> Iterator[str]:
         ClusterError: It does not get ready.
     """
     configuration = folder / "prometheus.yml"
-    configuration.write_text("scrape_configs: []\n")
+    job = {"job_name": "kubernetes-cadvisor", "scrape_interval": "1s", "honor_labels": True}
+    jobs = [{**job, "static_configs": [{"targets": [scrape]}]}] if scrape else []
+    configuration.write_text(yaml.safe_dump({"scrape_configs": jobs}))
     port = _free_port()
     words = [
         str(programs.prometheus),

@@ -5,7 +5,7 @@ Spec: beyond B-44.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -18,7 +18,7 @@ from recommender.amounts import MILLICORES_PER_CORE, truncated
 from recommender.cluster_model import ClusterModel
 from recommender.history.pieces import MILLISECOND, Span
 from recommender.history.points import Points, Screened
-from recommender.history.series import ContainerKey
+from recommender.history.series import ContainerKey, Series
 from recommender.instants import NEVER, SECOND, nanoseconds
 from recommender.usage_table import UsageTable
 
@@ -27,8 +27,8 @@ Integers = NDArray[np.int64]
 MOST_SAMPLES: Final = 1440
 """Samples of one container that a gap is filled with at most; in a longer gap each stands for more time."""
 
-SHORTEST_RATE: Final = timedelta(minutes=2)
-"""Time that a rate of CPU is told from at least: two points of a series that is measured every minute."""
+REACH: Final = timedelta(minutes=5)
+"""How far before a window a counter is looked for, to tell what was used since; a longer gap is no window's."""
 
 NOTHING_USED: Final = UsageTable([], [], [], np.empty(0, np.int64), [], np.empty(0, np.int64), np.empty(0, np.int64))
 _NO_SAMPLE: Final = -1
@@ -45,15 +45,55 @@ class Tiles:
 
     span: Span
 
-    @property
-    def window(self) -> str:
-        """Their length, as Prometheus writes it."""
-        return f"{self.span.step // MILLISECOND}ms"
+    def parts(self, most: int) -> Iterator[Tiles]:
+        """Cut into parts of at most so many windows, the oldest first."""
+        return (Tiles(span) for span in self.span.parts(most))
 
     @property
-    def rate_window(self) -> str:
-        """Time that a rate of CPU is told from."""
-        return f"{max(self.span.step, nanoseconds(SHORTEST_RATE)) // MILLISECOND}ms"
+    def reach(self) -> str:
+        """Time before the end within which everything is asked for, as Prometheus writes it."""
+        return f"{(self.span.count * self.span.step + nanoseconds(REACH)) // MILLISECOND}ms"
+
+    def edges(self) -> Integers:
+        """Return the beginning of the first window and the ends of all, int64[windows + 1]."""
+        return self.span.start + np.arange(-1, self.span.count, dtype=np.int64) * self.span.step
+
+
+def rates(counter: Series, due: Tiles) -> Series:
+    """Return the rate of a counter in each window: what it grew by since the last look before, over the time between.
+
+    A counter that falls has begun anew at zero. Where it was not looked at shortly before a window, its first value in
+    the window is what it grew from. A window without a new value has no rate.
+
+    Args:
+        counter: As measured, in seconds of CPU.
+        due: The windows.
+
+    Returns:
+        Cores, at the ends of the windows.
+    """
+    times, values = counter.instants, counter.values
+    if not len(times):
+        return counter
+    grown = np.diff(values, prepend=values[:1])
+    total = np.cumsum(np.where(grown < 0, values, grown))
+    bounds = np.searchsorted(times, due.edges(), side="right")
+    first, last = bounds[:-1], bounds[1:] - 1
+    before = np.maximum(first - 1, 0)
+    is_near = (first > 0) & (due.edges()[:-1] - times[np.minimum(before, len(times) - 1)] <= nanoseconds(REACH))
+    since = np.where(is_near, before, first)
+    counts = np.flatnonzero(last > since)
+    since, last = since[counts], last[counts]
+    rate = (total[last] - total[since]) / ((times[last] - times[since]) / SECOND)
+    return Series(counter.labels, due.edges()[1:][counts], rate)
+
+
+def peaks(measured: Series, due: Tiles) -> Series:
+    """Return the largest value in each window that has one, at the windows' ends."""
+    bounds = np.searchsorted(measured.instants, due.edges(), side="right")
+    counts = np.flatnonzero(bounds[1:] > bounds[:-1])
+    largest = [measured.values[bounds[number] : bounds[number + 1]].max() for number in counts.tolist()]
+    return Series(measured.labels, due.edges()[1:][counts], np.array(largest, dtype=np.float64))
 
 
 def tiles(until: int, now: int, interval: timedelta) -> Tiles | None:
@@ -119,15 +159,6 @@ def usage_table(keys: Mapping[ContainerKey, int], points: Screened, span: Span) 
         cpu[owners, places],
         memory[owners, places],
     )
-
-
-def seen_alive(points: Screened, span: Span) -> Screened:
-    """Leave out CPU of containers without memory at the same instant.
-
-    A rate tells of a longer time than the window it stands for, so it goes on a little after its container.
-    """
-    alive = np.isin(points.cpu.cells(span), points.memory.cells(span))
-    return Screened(points.cpu.select(alive), points.memory)
 
 
 def _grid(points: Points, keys: Mapping[ContainerKey, int], span: Span, per_unit: float) -> Integers:

@@ -72,13 +72,10 @@ class HistoryRequest:
         """Return the query for memory in bytes."""
         return f"{self.memory_metric}{{{self.matchers(*further)}}}"
 
-    def live_cpu_query(self, window: str, *further: str) -> str:
-        """Return the query for CPU in cores over a window of its own."""
-        return f"rate({self.cpu_metric}{{{self.matchers(*further)}}}[{window}])"
-
-    def live_memory_query(self, window: str, *further: str) -> str:
-        """Return the query for the most memory within a window, in bytes."""
-        return f"max_over_time({self.memory_query(*further)}[{window}])"
+    def raw_queries(self, window: str, *further: str) -> tuple[str, str]:
+        """Return the queries for all that was measured within some time: counters of CPU, and memory."""
+        matchers = self.matchers(*further)
+        return f"{self.cpu_metric}{{{matchers}}}[{window}]", f"{self.memory_metric}{{{matchers}}}[{window}]"
 
     def freshness_query(self, *further: str) -> str:
         """Return the query for when anything was measured last, in seconds since the epoch."""

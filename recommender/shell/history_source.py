@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,7 +15,7 @@ from recommender.history.labels import FoundLabels, LastLabels, PodKey, home_clu
 from recommender.history.pieces import Piece, Span
 from recommender.history.points import Points, Screened, screen, without_inits
 from recommender.history.queries import HistoryRequest, LabelQuery, matches_any, quoted
-from recommender.history.series import Answer, ContainerKey, Flaw, FlawRecord, Owned, Series, Shape, by_container
+from recommender.history.series import Answer, ContainerKey, Flaw, FlawRecord, Series, Shape, by_container
 from recommender.instants import instant
 from recommender.shell.prometheus_client import PrometheusClient
 
@@ -170,26 +170,30 @@ class HistorySource:
         further = self.further
         if piece.namespaces:
             further = (*further, matches_any(self.request.namespace_label, piece.namespaces))
-        queries = self.request.cpu_query(*further), self.request.memory_query(*further)
-        return self.fetch(queries, piece.span)
+        cpu = self._series(self.request.cpu_query(*further), piece.span)
+        return self.fetched(cpu, self._series(self.request.memory_query(*further), piece.span), piece.span)
 
-    def fetch(self, queries: tuple[str, str], span: Span) -> Fetched:
-        """Fetch CPU and memory by queries for them.
+    def fetched(self, cpu: Sequence[Series], memory: Sequence[Series], span: Span) -> Fetched:
+        """Return what of some series counts.
+
+        Args:
+            cpu: Series of CPU in cores.
+            memory: Series of memory in bytes.
+            span: The instants that both have points at.
 
         Raises:
-            HistoryError: There is no answer, or it cannot be used.
+            HistoryError: They cannot be used.
         """
         keys: dict[ContainerKey, int] = {}
-        cpu, memory = (self._series(query, span, keys) for query in queries)
+        used, held = (by_container(each, self.request, keys, self._counted) for each in (cpu, memory))
         if not self.behaviour.history_screened:
-            return Fetched(keys, Screened(Points.of(cpu).in_order(), Points.of(memory).in_order()))
+            return Fetched(keys, Screened(Points.of(used).in_order(), Points.of(held).in_order()))
         inits = self.surroundings.inits()
-        cpu, memory = (without_inits(owned, inits, self.flaws) for owned in (cpu, memory))
-        return Fetched(keys, screen(cpu, memory, span, self.flaws))
+        used, held = (without_inits(owned, inits, self.flaws) for owned in (used, held))
+        return Fetched(keys, screen(used, held, span, self.flaws))
 
-    def _series(self, query: str, span: Span, keys: dict[ContainerKey, int]) -> Owned:
-        series = self.client.series_over(query, span).of_shape(Shape.MATRIX, query)
-        return by_container(series, self.request, keys, self._counted)
+    def _series(self, query: str, span: Span) -> tuple[Series, ...]:
+        return self.client.series_over(query, span).of_shape(Shape.MATRIX, query)
 
     def labels_as_asked(self, last: LastLabels) -> None:
         """Take in the answer to the query for labels as the flag has it.

@@ -17,7 +17,7 @@ from recommender.cluster_model import ClusterModel
 from recommender.history.errors import HistoryError
 from recommender.history.intake import HistoryIntake
 from recommender.history.labels import LastLabels, PodKey, real_names, with_real_names
-from recommender.history.live import NOTHING_USED, Tiles, counted_until, seen_alive, tiles, usage_table
+from recommender.history.live import NOTHING_USED, Tiles, counted_until, peaks, rates, tiles, usage_table
 from recommender.history.pieces import Piece, Span
 from recommender.history.queries import HistoryRequest, label_query
 from recommender.history.series import ContainerKey, Shape
@@ -29,7 +29,8 @@ from recommender.shell.usage import UsageSource
 from recommender.shell.usage_standing import Shortfall, UsageStanding
 from recommender.usage_table import UsageTable
 
-_POINTS_AT_ONCE: Final = 500_000
+_WINDOWS_AT_ONCE: Final = 50_000
+"""Windows of all containers that are asked for at once; in each are as many points as it was measured times."""
 _LAG_ALLOWED: Final = timedelta(minutes=3)
 _INTERVALS_ALLOWED: Final = 3
 _LABELS_WITHIN: Final = timedelta(hours=1)
@@ -106,11 +107,11 @@ class PrometheusUsage:
         surroundings = Surroundings(self.living(), frozenset(), self.driver.now())
         source = HistorySource(self.request, Behaviour(), self.client, surroundings)
         await self.questions.ask(lambda: self._check(source, due.span.last))
-        most = max(1, _POINTS_AT_ONCE // max(1, len(model.containers.rows)))
-        for span in due.span.parts(most):
-            async for part, fetched in self.questions.in_parts(partial(self._fetch, source, due), Piece((), span)):
+        most = max(1, _WINDOWS_AT_ONCE // max(1, len(model.containers.rows)))
+        for part in due.parts(most):
+            async for span, fetched in self.questions.in_parts(partial(self._fetch, source), Piece((), part.span)):
                 await self._make_known(model, fetched.keys, source)
-                usage = usage.followed_by(usage_table(fetched.keys, fetched.points, part))
+                usage = usage.followed_by(usage_table(fetched.keys, fetched.points, span))
         return usage
 
     def _check(self, source: HistorySource, now: int) -> None:
@@ -127,14 +128,15 @@ class PrometheusUsage:
             when = f"{now / SECOND - seconds:.0f}s ago" if seconds else "long ago"
             raise LaggingError(f"{query}: measured {when}, which is more than {allowed.total_seconds():.0f}s")
 
-    def _fetch(self, source: HistorySource, due: Tiles, piece: Piece) -> tuple[Span, Fetched]:
-        """Fetch a part of what is new."""
-        queries = (
-            self.request.live_cpu_query(due.rate_window, *source.further),
-            self.request.live_memory_query(due.window, *source.further),
-        )
-        fetched = source.fetch(queries, piece.span)
-        return piece.span, Fetched(fetched.keys, seen_alive(fetched.points, piece.span))
+    def _fetch(self, source: HistorySource, piece: Piece) -> tuple[Span, Fetched]:
+        """Fetch all that was measured in a part of the time, and tell from it what was used in each window."""
+        due = Tiles(piece.span)
+        answers = [
+            self.client.series_at(query, piece.span.last).of_shape(Shape.MATRIX, query)
+            for query in self.request.raw_queries(due.reach, *source.further)
+        ]
+        cpu, memory = [rates(each, due) for each in answers[0]], [peaks(each, due) for each in answers[1]]
+        return piece.span, source.fetched(cpu, memory, piece.span)
 
     async def _make_known(self, model: ClusterModel, keys: Iterable[ContainerKey], source: HistorySource) -> None:
         """Make containers known to the model that it has not seen, those of pods that came and went included."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recommender.cluster_model import ClusterModel
-from recommender.history.live import MOST_SAMPLES, counted_until, seen_alive, tiles, usage_table
+from recommender.history.live import MOST_SAMPLES, Tiles, counted_until, peaks, rates, tiles, usage_table
 from recommender.history.pieces import Span
 from recommender.history.points import Points, Screened
 from recommender.history.queries import HistoryRequest
@@ -27,20 +27,20 @@ def piece(cpu: list[Series], memory: list[Series]) -> tuple[dict[ContainerKey, i
 
 
 @pytest.mark.parametrize(
-    ("case", "gap", "count", "window", "rate"),
+    ("case", "gap", "count", "window", "reach"),
     [
-        ("a round in time", MINUTE, 1, "60000ms", "120000ms"),
-        ("a little early", MINUTE - 7_000_000, 1, "59993ms", "120000ms"),
-        ("a little late", MINUTE + 7_000_000, 1, "60007ms", "120000ms"),
-        ("after a missed round", 2 * MINUTE, 2, "60000ms", "120000ms"),
-        ("after a restart of ten minutes", 10 * MINUTE, 10, "60000ms", "120000ms"),
-        ("after two days", 2 * DAY, MOST_SAMPLES, "120000ms", "120000ms"),
+        ("a round in time", MINUTE, 1, 60_000, "360000ms"),
+        ("a little early", MINUTE - 7_000_000, 1, 59_993, "359993ms"),
+        ("a little late", MINUTE + 7_000_000, 1, 60_007, "360007ms"),
+        ("after a missed round", 2 * MINUTE, 2, 60_000, "420000ms"),
+        ("after a restart of ten minutes", 10 * MINUTE, 10, 60_000, "900000ms"),
+        ("after two days", 2 * DAY, MOST_SAMPLES, 120_000, "173100000ms"),
     ],
 )
-def test_windows_cover_the_time_since_the_last_round(case: str, gap: int, count: int, window: str, rate: str) -> None:
+def test_windows_cover_the_time_since_the_last_round(case: str, gap: int, count: int, window: int, reach: str) -> None:
     due = tiles(T0_NS, T0_NS + gap, timedelta(minutes=1))
     assert due is not None
-    assert (due.span.count, due.window, due.rate_window) == (count, window, rate), f"beyond:B-44 {case}"
+    assert (due.span.count, due.span.step // 1_000_000, due.reach) == (count, window, reach), f"beyond:B-44 {case}"
 
 
 def test_nothing_is_due_at_once() -> None:
@@ -74,10 +74,67 @@ def test_no_series_no_samples() -> None:
     assert len(usage_table(*piece([], []), SPAN)) == 0
 
 
-def test_a_rate_that_outlives_its_container_does_not_count() -> None:
-    _, points = piece([series(of(), [0.1, 0.05])], [series(of(), [5e6])])
-    alive = seen_alive(points, SPAN)
-    assert alive.cpu.values.tolist() == [0.1], "beyond:B-44"
+DUE = Tiles(Span(T0_NS + MINUTE, MINUTE, 3))
+"""Three minutes from T0 on."""
+
+
+def measured(*points: tuple[float, float]) -> Series:
+    """Return a series from seconds after T0 and values."""
+    times = [T0_NS + round(seconds * SECOND) for seconds, _ in points]
+    return Series(of(), np.array(times, dtype=np.int64), np.array([value for _, value in points]))
+
+
+def shown(found: Series) -> list[tuple[int, float]]:
+    """Return minute and value of each point."""
+    minutes = (found.instants - T0_NS) // MINUTE
+    return list(zip(minutes.tolist(), np.round(found.values, 9).tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("case", "points", "expected"),
+    [
+        ("since the last look before", [(-10, 0), (50, 6), (110, 18), (170, 18)], [(1, 0.1), (2, 0.2), (3, 0.0)]),
+        ("at the very edges", [(0, 0), (60, 6), (120, 18)], [(1, 0.1), (2, 0.2)]),
+        ("a container that is new", [(20, 0), (50, 6), (80, 12)], [(1, 0.2), (2, 0.2)]),
+        ("a single look is no rate", [(20, 5)], []),
+        ("no look in a window", [(-10, 0), (50, 6), (170, 18)], [(1, 0.1), (3, 0.1)]),
+        ("a counter that begins anew", [(-10, 100), (50, 106), (110, 3)], [(1, 0.1), (2, 0.05)]),
+        ("a gap that is too long", [(-400, 0), (10, 90), (40, 93)], [(1, 0.1)]),
+        ("nothing new", [(-20, 0), (-10, 1)], []),
+        ("nothing at all", [], []),
+    ],
+)
+def test_cpu_is_what_a_counter_grew_by(
+    case: str, points: list[tuple[float, float]], expected: list[tuple[int, float]]
+) -> None:
+    assert shown(rates(measured(*points), DUE)) == expected, f"beyond:B-44 {case}"
+
+
+@given(st.lists(st.floats(0, 60), min_size=2, max_size=30), st.lists(st.integers(0, 500), min_size=30, max_size=30))
+def test_rates_tell_all_that_was_used(pauses: list[float], used: list[int]) -> None:
+    times = np.unique(T0_NS - 5 * SECOND + (np.cumsum(pauses) * SECOND).astype(np.int64))
+    counter = Series(of(), times, np.cumsum(used[: len(times)]).astype(np.float64))
+    due = Tiles(Span(T0_NS + MINUTE, MINUTE, 40))
+    found = rates(counter, due)
+    bounds = np.searchsorted(times, due.edges(), side="right")
+    told = 0.0
+    for at, rate in zip(found.instants.tolist(), found.values.tolist(), strict=True):
+        number = (at - T0_NS) // MINUTE - 1
+        last, before = bounds[number + 1] - 1, max(bounds[number] - 1, 0)
+        told += rate * (times[last] - times[before]) / SECOND
+    begin = max(bounds[0] - 1, 0)
+    assert told == pytest.approx(counter.values[-1] - counter.values[begin])
+
+
+def test_memory_is_the_most_of_each_window() -> None:
+    found = peaks(measured((-5, 99), (0, 98), (1, 5), (60, 7), (61, 3), (180, 4), (181, 50)), DUE)
+    assert shown(found) == [(1, 7.0), (2, 3.0), (3, 4.0)], "beyond:B-44"
+    assert shown(peaks(measured(), DUE)) == []
+
+
+def test_parts_are_the_whole() -> None:
+    parts = [part.span.count for part in DUE.parts(2)]
+    assert parts == [2, 1]
 
 
 def test_after_a_restart_usage_is_asked_for_from_the_last_sample_on() -> None:

@@ -18,7 +18,7 @@ from tests.recommender.history.builders import CPU, HOUR, MEMORY, SECOND, T0_NS
 
 _SELECTOR = re.compile(r"^(?P<name>[a-zA-Z_:][\w:]*)?(?:\{(?P<matchers>.*)\})?$", re.DOTALL)
 _MATCHER = re.compile(r'\s*(\w+)\s*(=~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*,?')
-_UNITS = {"m": 60, "h": 3600, "d": 86400}
+_UNITS = {"ms": 0.001, "m": 60, "h": 3600, "d": 86400}
 _LOOK_BACK = 300 * SECOND
 
 
@@ -105,9 +105,9 @@ class PrometheusServer:
         return {"resultType": "matrix", "result": rows}
 
     def _at(self, query: str, at: int) -> object:
-        ranged = re.fullmatch(r"(.*)\[(\d+)([mhd])\]", query, re.DOTALL)
+        ranged = re.fullmatch(r"(.*)\[(\d+)(ms|[mhd])\]", query, re.DOTALL)
         if ranged:
-            since = at - int(ranged[2]) * _UNITS[ranged[3]] * SECOND
+            since = at - round(int(ranged[2]) * _UNITS[ranged[3]] * SECOND)
             rows = [
                 {
                     "metric": dict(one.labels),
@@ -133,12 +133,8 @@ class PrometheusServer:
         if newest := re.fullmatch(r"max\(timestamp\((.*)\)\)", query, re.DOTALL):
             seen = [t for one in self._matching(newest[1]) for t in one.points if at - _LOOK_BACK < t <= at]
             return [({}, str(max(seen) / SECOND))] if seen else []
-        if most := re.fullmatch(r"max_over_time\((.*)\[(\d+)ms\]\)", query, re.DOTALL):
-            since = at - int(most[2]) * SECOND // 1000
-            peaks = ((one, [v for t, v in one.points.items() if since < t <= at]) for one in self._matching(most[1]))
-            return [(_bare(one), str(max(values))) for one, values in peaks if values]
         if within := re.fullmatch(r"last_over_time\((.*)\[(\d+)([mhd])\]\)", query, re.DOTALL):
-            since = at - int(within[2]) * _UNITS[within[3]] * SECOND
+            since = at - round(int(within[2]) * _UNITS[within[3]] * SECOND)
             pairs = ((one, [t for t in one.points if since < t <= at]) for one in self._matching(within[1]))
             return [(dict(one.labels), str(one.points[max(times)])) for one, times in pairs if times]
         found = ((one, [t for t in one.points if at - _LOOK_BACK < t <= at]) for one in self._matching(query))

@@ -117,7 +117,7 @@ async def test_without_the_flags_prometheus_is_not_asked(server: ApiServer, prom
 async def test_usage_comes_from_prometheus_and_says_when_it_does_not(
     server: ApiServer, prometheus: PrometheusServer
 ) -> None:
-    points = {T0_NS + number * MINUTE: 0.1 for number in range(1, 3)}
+    points = {T0_NS + number * MINUTE: 6.0 * number for number in range(3)}
     prometheus.use(of(), points, dict.fromkeys(points, MEMORY_300_MI))
     async with made_from(server, prometheus, "--usage-source=prometheus", "--recommender-interval=1m") as scene:
         await scene.loop.load_history()
@@ -128,7 +128,7 @@ async def test_usage_comes_from_prometheus_and_says_when_it_does_not(
         await stage.seen(server, scene.loop)
         await stage.run_at(scene.loop, 6)
         assert conditions(server)["UsageFallback"] == "PrometheusLags"
-        later = {T0_NS + number * MINUTE: 0.1 for number in range(5, 8)}
+        later = {T0_NS + number * MINUTE: 6.0 * number for number in range(5, 8)}
         prometheus.use(of(), later, dict.fromkeys(later, MEMORY_300_MI))
         await stage.seen(server, scene.loop)
         await stage.run_at(scene.loop, 7)

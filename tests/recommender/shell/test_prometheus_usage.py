@@ -47,6 +47,12 @@ def minutes(*values: float, first: int = 1) -> dict[int, float]:
     return {T0_NS + (first + number) * MINUTE: value for number, value in enumerate(values)}
 
 
+def grown(*cores: float, first: int = 1) -> dict[int, float]:
+    """Return a counter that grows by so many cores in each minute, from the beginning of the first one on."""
+    totals = np.cumsum([0.0, *(60 * value for value in cores)]).tolist()
+    return minutes(*totals, first=first - 1)
+
+
 @dataclass
 class MetricsApi:
     """What the metrics API tells in a round."""
@@ -101,7 +107,7 @@ class Rounds:
 
 
 async def test_each_round_counts_what_is_new(server: PrometheusServer) -> None:
-    server.use(of(), minutes(0.1, 0.2, 0.3), minutes(5e6, 6e6, 7e6))
+    server.use(of(), grown(0.1, 0.2, 0.3), minutes(5e6, 6e6, 7e6))
     rounds = Rounds(server)
     assert [await rounds.run(number) for number in (1, 2, 3)] == [
         ([100], [5_000_000]),
@@ -114,19 +120,19 @@ async def test_each_round_counts_what_is_new(server: PrometheusServer) -> None:
 
 async def test_a_peak_between_two_rounds_counts(server: PrometheusServer) -> None:
     peak = {T0_NS + 20 * 10**9: 9e8, T0_NS + MINUTE: 5e6}
-    server.use(of(), minutes(0.1), peak)
+    server.use(of(), grown(0.1), peak)
     assert await Rounds(server).run(1) == ([100], [900_000_000]), "beyond:B-44"
 
 
 async def test_missed_rounds_are_made_up_for(server: PrometheusServer) -> None:
-    server.use(of(), minutes(*([0.1] * 5)), minutes(*([5e6] * 5)))
+    server.use(of(), grown(*([0.1] * 5)), minutes(*([5e6] * 5)))
     rounds = Rounds(server)
     await rounds.run(1)
     assert await rounds.run(5) == ([100] * 4, [5_000_000] * 4), "beyond:B-44"
 
 
 async def test_a_restart_leaves_no_gap(server: PrometheusServer) -> None:
-    server.use(of(), minutes(*([0.1] * 9)), minutes(*([5e6] * 9)))
+    server.use(of(), grown(*([0.1] * 9)), minutes(*([5e6] * 9)))
     rounds = Rounds(server)
     row = rounds.model.aggregates.create(instant(T0))
     rounds.model.aggregates.add_cpu(*(np.array([value], dtype=np.int64) for value in (row, 100, T0_NS + 2 * MINUTE)))
@@ -134,7 +140,7 @@ async def test_a_restart_leaves_no_gap(server: PrometheusServer) -> None:
 
 
 async def test_pods_that_came_and_went_count(server: PrometheusServer) -> None:
-    server.use(of(pod="brief"), minutes(0.4), minutes(8e6))
+    server.use(of(pod="brief"), grown(0.4), minutes(8e6))
     place = {"job": "kubernetes-pods", "kubernetes_namespace": "default", "kubernetes_pod_name": "brief"}
     server.add("up", {**place, "pod_label_app": "a"}, minutes(1.0))
     rounds = Rounds(server)
@@ -143,7 +149,7 @@ async def test_pods_that_came_and_went_count(server: PrometheusServer) -> None:
 
 
 async def test_a_new_container_of_a_living_pod_is_taken_as_it_is(server: PrometheusServer) -> None:
-    server.use(of(container="late"), minutes(0.4), minutes(8e6))
+    server.use(of(container="late"), grown(0.4), minutes(8e6))
     rounds = Rounds(server)
     rounds.pods = (replace(rounds.pods[0], containers=(container("main"), container("late", "10m/64Mi"))),)
     assert await rounds.run(1) == ([400], [8_000_000])
@@ -152,7 +158,7 @@ async def test_a_new_container_of_a_living_pod_is_taken_as_it_is(server: Prometh
 
 
 async def test_while_prometheus_fails_the_metrics_api_counts_and_nothing_counts_twice(server: PrometheusServer) -> None:
-    server.use(of(), minutes(*([0.1] * 6)), minutes(*([5e6] * 6)))
+    server.use(of(), grown(*([0.1] * 6)), minutes(*([5e6] * 6)))
     rounds = Rounds(server)
     await rounds.run(1)
     body = json.dumps({"status": "error", "errorType": "unavailable", "error": "no"}).encode()
@@ -170,7 +176,7 @@ async def test_while_prometheus_fails_the_metrics_api_counts_and_nothing_counts_
 
 
 async def test_a_gap_that_neither_has_told_is_filled_later(server: PrometheusServer) -> None:
-    server.use(of(), minutes(*([0.1] * 3)), minutes(*([5e6] * 3)))
+    server.use(of(), grown(*([0.1] * 3)), minutes(*([5e6] * 3)))
     rounds = Rounds(server)
     await rounds.run(1)
     server.faults.append(lambda _: (500, b""))
@@ -180,7 +186,7 @@ async def test_a_gap_that_neither_has_told_is_filled_later(server: PrometheusSer
 
 
 async def test_while_prometheus_lags_the_metrics_api_counts(server: PrometheusServer) -> None:
-    server.use(of(), minutes(0.1), minutes(5e6))
+    server.use(of(), grown(0.1), minutes(5e6))
     rounds = Rounds(server)
     await rounds.run(1)
     rounds.backup.answers = [told(299, 700, 70_000_000), told(599, 900, 90_000_000)]
@@ -191,8 +197,8 @@ async def test_while_prometheus_lags_the_metrics_api_counts(server: PrometheusSe
 
 
 async def test_series_of_another_cluster_do_not_count(server: PrometheusServer) -> None:
-    server.use(of(pod="elsewhere", cluster="theirs"), minutes(5.0), minutes(9e9))
-    server.use(of(cluster="ours"), minutes(0.1), minutes(5e6))
+    server.use(of(pod="elsewhere", cluster="theirs"), grown(5.0), minutes(9e9))
+    server.use(of(cluster="ours"), grown(0.1), minutes(5e6))
     rounds = Rounds(server)
     assert await rounds.run(1) == ([100], [5_000_000])
     asked = len(server.queries("/values"))
@@ -201,7 +207,7 @@ async def test_series_of_another_cluster_do_not_count(server: PrometheusServer) 
 
 
 async def test_two_looks_at_once_count_once(server: PrometheusServer) -> None:
-    server.use(of(), minutes(0.1), minutes(5e6))
+    server.use(of(), grown(0.1), minutes(5e6))
     rounds = Rounds(server)
     await rounds.run(1)
     assert await rounds.run(1) == ([], [])
