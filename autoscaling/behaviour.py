@@ -74,20 +74,21 @@ class Behaviour:
         "B-3, cases 23, 39",
         "The recommender keeps one history for each container of a workload, whatever the labels of its pods, so "
         "rollouts and runs of Jobs need no more memory, and a VPA learns from the pods of its own target only. "
-        "Otherwise there is one for each set of labels, kept for eight days, and a VPA learns from all pods that its selector "
-        "matches.",
+        "Otherwise there is one for each set of labels, kept for eight days, and a VPA learns from all pods that its "
+        "selector matches.",
     )
     jobs_and_cronjobs_match_by_owner: bool = _switch(
         "B-19, case 22",
         "The pods of a Job or CronJob are told by their owners, labels or not, by all three processes; what a run has "
         "shown is kept for the next one, however long that takes, memory peaks and OOM kills of runs too short for a "
-        "CPU sample included. Otherwise the labels in the CronJob's pod template count, and without any no pod is matched.",
+        "CPU sample included. Otherwise the labels in the CronJob's pod template count, and without any no pod is "
+        "matched.",
     )
     history_in_pieces: bool = _switch(
         "B-7",
         "History from Prometheus is asked for by namespace and time, so that no answer is refused as too large; a "
-        "query that fails is asked again, and what has been loaded by then stays. Otherwise everything is asked for at once, "
-        "and a failure leaves no history.",
+        "query that fails is asked again, and what has been loaded by then stays. Otherwise everything is asked for "
+        "at once, and a failure leaves no history.",
     )
     history_labels_found: bool = _switch(
         "B-7",
@@ -110,8 +111,8 @@ class Behaviour:
     small_status_changes_wait: bool = _switch(
         "recommender 5",
         "A status is written when a target or a bound has moved by more than --status-change-threshold, a condition "
-        "has changed or ten minutes have passed, the one written longest ago first and for no longer than one interval; "
-        "otherwise whenever anything differs, which at 10,000 VPAs takes all the calls there are.",
+        "has changed or ten minutes have passed, the one written longest ago first and for no longer than one "
+        "interval; otherwise whenever anything differs, which at 10,000 VPAs takes all the calls there are.",
     )
     no_recommendation_without_samples: bool = _switch(
         "E4",
