@@ -116,7 +116,8 @@ def test_real_use_leads_to_a_resize_in_place(burning: Burning, capsys: pytest.Ca
 def test_conditions_and_generation_are_written(burning: Burning) -> None:
     status = at(burning.kube.read(burning.group.resource, "burn"), "status")
     conditions = {text_at(c, "type"): text_at(c, "status") for c in objects_at(status, "conditions")}
-    assert conditions == {"LowConfidence": "True", "RecommendationProvided": "True"}
+    wanted = ("CappedBelowObservedNeed", "LowConfidence", "RecommendationProvided")
+    assert conditions == dict.fromkeys(wanted, "True")
     assert at(status, "observedGeneration") == 1
 
 
