@@ -15,7 +15,7 @@ from recommender.history.labels import FoundLabels, LastLabels, PodKey, home_clu
 from recommender.history.pieces import Piece, Span
 from recommender.history.points import Points, Screened, screen, without_inits
 from recommender.history.queries import HistoryRequest, LabelQuery, matches_any, quoted
-from recommender.history.series import Answer, ContainerKey, Flaw, FlawRecord, Series, Shape, by_container
+from recommender.history.series import Answer, ContainerKey, Flaw, FlawRecord, Owned, Series, Shape, by_container
 from recommender.instants import instant
 from recommender.shell.prometheus_client import PrometheusClient
 
@@ -170,8 +170,11 @@ class HistorySource:
         further = self.further
         if piece.namespaces:
             further = (*further, matches_any(self.request.namespace_label, piece.namespaces))
-        cpu = self._series(self.request.cpu_query(*further), piece.span)
-        return self.fetched(cpu, self._series(self.request.memory_query(*further), piece.span), piece.span)
+        keys: dict[ContainerKey, int] = {}
+        # What is wrong with the labels of CPU is noticed before memory is asked for.
+        cpu = self._owned(self._series(self.request.cpu_query(*further), piece.span), keys)
+        memory = self._owned(self._series(self.request.memory_query(*further), piece.span), keys)
+        return self._counted_of(cpu, memory, piece.span)
 
     def fetched(self, cpu: Sequence[Series], memory: Sequence[Series], span: Span) -> Fetched:
         """Return what of some series counts.
@@ -185,15 +188,21 @@ class HistorySource:
             HistoryError: They cannot be used.
         """
         keys: dict[ContainerKey, int] = {}
-        used, held = (by_container(each, self.request, keys, self._counted) for each in (cpu, memory))
-        if not self.behaviour.history_screened:
-            return Fetched(keys, Screened(Points.of(used).in_order(), Points.of(held).in_order()))
-        inits = self.surroundings.inits()
-        used, held = (without_inits(owned, inits, self.flaws) for owned in (used, held))
-        return Fetched(keys, screen(used, held, span, self.flaws))
+        return self._counted_of(self._owned(cpu, keys), self._owned(memory, keys), span)
 
     def _series(self, query: str, span: Span) -> tuple[Series, ...]:
         return self.client.series_over(query, span).of_shape(Shape.MATRIX, query)
+
+    def _owned(self, series: Sequence[Series], keys: dict[ContainerKey, int]) -> Owned:
+        return by_container(series, self.request, keys, self._counted)
+
+    def _counted_of(self, cpu: Owned, memory: Owned, span: Span) -> Fetched:
+        """Return what of a piece counts; all of it where nothing is screened."""
+        if not self.behaviour.history_screened:
+            return Fetched(cpu.keys, Screened(Points.of(cpu).in_order(), Points.of(memory).in_order()))
+        inits = self.surroundings.inits()
+        used, held = (without_inits(owned, inits, self.flaws) for owned in (cpu, memory))
+        return Fetched(cpu.keys, screen(used, held, span, self.flaws))
 
     def labels_as_asked(self, last: LastLabels) -> None:
         """Take in the answer to the query for labels as the flag has it.

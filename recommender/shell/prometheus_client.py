@@ -31,7 +31,6 @@ from recommender.history.series import Answer
 from recommender.wire.prometheus import decode_answer, decode_names, decode_refusal
 
 _CHUNK_BYTES: Final = 1 << 20
-_LARGEST_ANSWER_BYTES: Final = 256 << 20
 _SHORTEST_SECONDS: Final = 0.001
 _NO_POST: Final = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 _SIGN_IN: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED})
@@ -88,6 +87,7 @@ class ServerSettings:
         is_insecure: Whether any certificate will do.
         timeout: How long one query may take, from the first byte sent to the last received.
         tells_timeout: Whether the server is told how long it may take.
+        largest_answer_bytes: More than that is not held in memory.
     """
 
     address: str
@@ -95,6 +95,7 @@ class ServerSettings:
     is_insecure: bool = False
     timeout: timedelta = timedelta(minutes=5)
     tells_timeout: bool = True
+    largest_answer_bytes: int = 256 << 20
 
 
 RequestObserver = Callable[[str, str, float], None]
@@ -203,7 +204,7 @@ class PrometheusClient:
         except _RefusedError as error:
             raise _refused(query, error) from error
         except _TooLargeError as error:
-            problem = f"{query}: the answer exceeds {_LARGEST_ANSWER_BYTES >> 20} MiB"
+            problem = f"{query}: the answer exceeds {self._settings.largest_answer_bytes} bytes"
             remedy = "raise --history-resolution or shorten --history-length"
             raise HistoryError(problem, remedy=remedy, trouble=Trouble.TOO_MUCH) from error
         except requests.Timeout as error:
@@ -235,7 +236,7 @@ class PrometheusClient:
         try:
             for chunk in response.iter_content(_CHUNK_BYTES):
                 body += chunk
-                if len(body) > _LARGEST_ANSWER_BYTES:
+                if len(body) > self._settings.largest_answer_bytes:
                     raise _TooLargeError
                 if time.monotonic() > self._deadline:
                     raise requests.ReadTimeout

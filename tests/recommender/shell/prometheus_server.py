@@ -59,6 +59,7 @@ class PrometheusServer:
     asked: list[Asked] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     url: str = ""
+    elsewhere: str = ""
     lock: Lock = field(default_factory=Lock)
 
     def add(self, name: str, labels: Mapping[str, str], points: Mapping[int, float]) -> None:
@@ -178,6 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, form: dict[str, str]) -> None:
         path = urlsplit(self.path).path
+        if self.prometheus.elsewhere:
+            self.send_response(307)
+            self.send_header("Location", f"{self.prometheus.elsewhere}{self.path}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         asked = Asked(self.command, path, form, self.path, dict(self.headers.items()))
         status, body = self.prometheus.answer(asked)
         self.send_response(status)

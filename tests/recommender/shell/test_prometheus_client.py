@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -199,3 +202,51 @@ def test_a_certificate_must_be_trusted_unless_any_will_do(tmp_path: Path) -> Non
 )
 def test_instants_are_written_in_seconds(at: int, expected: str) -> None:
     assert moment_text(at) == expected
+
+
+def test_an_answer_that_is_too_large_is_not_held(server: PrometheusServer) -> None:
+    settings = ServerSettings(server.url, timeout=timedelta(seconds=20), largest_answer_bytes=50)
+    with pytest.raises(HistoryError, match="exceeds 50 bytes") as told:
+        PrometheusClient(settings, lambda *_: None).series_at("up", T0_NS)
+    assert told.value.trouble is Trouble.TOO_MUCH, "performance:R-7"
+
+
+@pytest.mark.parametrize(
+    ("sent", "trouble", "said"),
+    [
+        (b"", Trouble.TOO_MUCH, "no answer within 0.2s"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", Trouble.TOO_MUCH, "no answer within 0.2s"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<nothing>", Trouble.FINAL, "unreadable answer"),
+        (b"what?\r\n\r\n", Trouble.TRANSIENT, "check --prometheus-address"),
+    ],
+)
+def test_a_server_that_stops_in_the_middle(sent: bytes, trouble: Trouble, said: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        seen = Event()
+        client = PrometheusClient(
+            ServerSettings(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=timedelta(seconds=0.2)),
+            lambda *_: None,
+        )
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(sent)
+                seen.wait(10)
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(HistoryError, match=re.escape(said)) as told:
+            client.series_at("up", T0_NS)
+        seen.set()
+        client.close()
+        thread.join(10)
+    assert told.value.trouble is trouble
+
+
+def test_a_redirect_is_followed(server: PrometheusServer) -> None:
+    with prometheus_server() as front:
+        front.elsewhere = server.url
+        client_for(front).series_at("up", T0_NS)
+    assert [asked.query for asked in server.asked] == ["up"]
