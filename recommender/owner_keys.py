@@ -156,8 +156,6 @@ def _selector(topmost: ControllerKey | None, known: KnownControllers) -> Selecto
         return NOTHING
     try:
         return known.selector(topmost)
-    except OwnerNotCachedError:
-        raise
     except OwnerLookupError:
         return NOTHING
 

@@ -221,8 +221,10 @@ def test_runs_share_one_history_unless_labels_count() -> None:
 def test_with_labels_for_all_but_jobs_a_deployment_is_told_by_its_selector() -> None:
     world = deployment(World(SharingRules(by_controller=False, runs_by_owner=True)))
     tracked = world.follow("v", WEB)
-    world.observe(pod("p", SET_1), pod("bare"), pod("lost", owned("ReplicaSet", "unknown")), pod("x", app="b"))
-    assert tracked.pod_count == 3
+    nodes_own = pod("static", (Owner("v1", "Node", "n", controller=True),))
+    lost = pod("lost", owned("ReplicaSet", "unknown"))
+    world.observe(pod("p", SET_1), pod("bare"), lost, nodes_own, pod("x", SET_1, app="b"))
+    assert tracked.pod_count == 4
     assert not any(is_of_runs(label_set.key) for label_set in world.model.matching)
 
 
