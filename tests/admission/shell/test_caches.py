@@ -136,6 +136,22 @@ async def caches(cluster: ApiServer, client: KubeClient) -> AsyncIterator[Caches
     await made.stop()
 
 
+@pytest.mark.parametrize("by_owner", [True, False])
+async def test_runs_of_jobs_may_be_told_by_their_owners(cluster: ApiServer, client: KubeClient, by_owner: bool) -> None:
+    """Spec: beyond:B-19, case:22."""
+    seed(cluster)
+    template = {"spec": {"containers": [{"name": "main", "image": "i"}], "restartPolicy": "Never"}}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}}
+    metadata = {"name": "nightly", "namespace": "default"}
+    cluster.store.create({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec})
+    made = Caches(client, GROUP, runs_match_by_owner=by_owner)
+    made.start()
+    await made.wait_synced(10)
+    selector = made.view().controllers.selector(ControllerKey("default", "CronJob", "nightly", "batch/v1"))
+    assert selector.matches({}) is by_owner
+    await made.stop()
+
+
 async def test_a_view_is_complete_once_every_cache_is_filled(caches: Caches) -> None:
     assert not caches.view().is_complete
     await caches.wait_synced(10)
