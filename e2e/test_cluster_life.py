@@ -32,6 +32,8 @@ _DRIVER = """
 import signal, sys
 from pathlib import Path
 from e2e.cluster.cluster import Cluster
+# Where the tests run in the background, a shell has let them ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 Cluster(Path(sys.argv[1])).up()
 signal.pause()
 """
