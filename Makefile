@@ -22,6 +22,9 @@ $(READY): requirements.lock pyproject.toml
 test: setup ## Run the tests; needs no network, root or Go after set-up.
 	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile tests
 
+soak: setup ## The same tests with many more examples of each law; about an hour, by hand.
+	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --hypothesis-profile=soak tests
+
 SCENARIO ?= burn
 demo: setup ## Play a scenario on the embedded cluster: make demo SCENARIO=oom; DEMO_FLAGS="--keep" leaves it up.
 	@$(BIN)/evenkeel demo $(SCENARIO) $(DEMO_FLAGS)

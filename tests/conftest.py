@@ -1,9 +1,10 @@
 """Set what holds for every test.
 
-Examples of laws have no time limit: a busy machine makes an example slow, never wrong.
+Examples of laws have no time limit: a busy machine makes an example slow, never wrong. ``make soak`` tries many more.
 """
 
 from hypothesis import settings
 
-settings.register_profile("evenkeel", deadline=None)
+settings.register_profile("evenkeel", deadline=None, max_examples=50)
+settings.register_profile("soak", deadline=None, max_examples=2000)
 settings.load_profile("evenkeel")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 APPS = ("web", "api")
 PEAK, USUAL = "900Mi", "300Mi"
 ROUNDS = 2
-LIVES_ON = 2
+LIVES_ON = 1
 
 
 @pytest.fixture
