@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -75,5 +76,12 @@ def versions() -> dict[str, str]:
     """Return the versions of what ran."""
     found = {name: version(name) for name in _PACKAGES}
     upstream = _UPSTREAM.search((SOURCE / "go.mod").read_text())
-    go = subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
-    return {"python": platform.python_version(), **found, "upstream": upstream[1] if upstream else "", "go": go}
+    return {"python": platform.python_version(), **found, "upstream": upstream[1] if upstream else "", "go": _go()}
+
+
+def _go() -> str:
+    """Return the version of Go, empty where there is none."""
+    program = shutil.which("go")
+    if program is None:
+        return ""
+    return subprocess.run([program, "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
