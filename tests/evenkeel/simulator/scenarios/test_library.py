@@ -18,8 +18,8 @@ from evenkeel.simulator.scenarios.happenings import Complained, Recommended, Tol
 from evenkeel.simulator.scenarios.reading import ScenarioError
 from evenkeel.simulator.scenarios.running import Result, Run
 from evenkeel.simulator.scenarios.stage import StageSettings
-from tests.evenkeel.simulator.scenarios.forking import start_forked
 from tests.evenkeel.simulator.scenarios.spiral import Spiral
+from tests.forking import start_forked
 
 _AT_ONCE = 2
 

@@ -16,7 +16,7 @@ from evenkeel.simulator.scenarios.happenings import Happening, Used
 from evenkeel.simulator.scenarios.reading import parse_scenario
 from evenkeel.simulator.scenarios.running import Result, Run, Watching
 from evenkeel.simulator.scenarios.stage import StageError, StageSettings
-from tests.evenkeel.simulator.scenarios.forking import start_forked
+from tests.forking import start_forked
 
 pytestmark = pytest.mark.anyio
 
