@@ -7,11 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,36 +17,19 @@ import pytest
 from evenkeel.simulator.api.calls import User
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve_in_thread
-from evenkeel.simulator.processes.program import Invocation
 from tests.embedded import api_server
-from tests.forking import start_forked
 
 PROGRAMS = ("evenkeel-recommender", "evenkeel-updater", "evenkeel-admission-controller")
 _SECONDS = 40.0
+# What all programs do by the same code is looked at in one or two of them: each start takes a second.
 
 
 def program(name: str) -> str:
     return str(Path(sys.executable).parent / name)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A program that has ended by itself, and all that it has said."""
-
-    returncode: int
-    said: str
-
-
-def run(name: str, *flags: str) -> Ended:
-    """Run a program to its end, in a process that was forked from one with its modules."""
-    module = f"{name.removeprefix('evenkeel-').partition('-')[0]}"
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        handle = start_forked(Invocation(name, ("python", "-P", "-m", module, *flags)), log)
-        try:
-            return Ended(handle.wait(_SECONDS), log.read_text())
-        finally:
-            handle.kill()
+def run(name: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program(name), *flags], capture_output=True, text=True, check=False, timeout=_SECONDS)
 
 
 @contextmanager
@@ -80,27 +61,27 @@ def line_with(process: subprocess.Popen[str], text: str) -> dict[str, object]:
     raise AssertionError("".join(seen))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS[:1])
 def test_an_unknown_flag_names_the_nearest_one(name: str) -> None:
     answer = run(name, "--kubeconfigs=x")
     assert answer.returncode == 2
-    assert "--kubeconfig" in answer.said
+    assert "--kubeconfig" in answer.stderr
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS[1:2])
 def test_contradictory_flags_are_both_named(name: str) -> None:
     answer = run(name, "--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b")
     assert answer.returncode == 1
-    assert "--vpa-object-namespace" in answer.said
-    assert "--ignored-vpa-object-namespaces" in answer.said
+    assert "--vpa-object-namespace" in answer.stderr
+    assert "--ignored-vpa-object-namespaces" in answer.stderr
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_kubeconfig_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
     answer = run(name, "--address=127.0.0.1:0", f"--kubeconfig={tmp_path / 'nothing'}")
     assert answer.returncode == 1
-    assert str(tmp_path / "nothing") in answer.said
-    assert "Traceback" not in answer.said
+    assert str(tmp_path / "nothing") in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -110,17 +91,17 @@ def test_an_api_server_that_does_not_answer_is_named(name: str, tmp_path: Path) 
         url = endpoint.url
     answer = run(name, "--address=127.0.0.1:0", f"--kubeconfig={kubeconfig}")
     assert answer.returncode == 1
-    assert url in answer.said
-    assert "Traceback" not in answer.said
+    assert url in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS[1:])
 def test_an_address_in_use_is_named(name: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         answer = run(name, f"--address={address}", f"--kubeconfig={tmp_path / 'nothing'}")
     assert answer.returncode == 1
-    assert address in answer.said
+    assert address in answer.stderr
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
