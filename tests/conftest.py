@@ -3,8 +3,14 @@
 Examples of laws have no time limit: a busy machine makes an example slow, never wrong. ``make soak`` tries many more.
 """
 
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("evenkeel", deadline=None, max_examples=50)
 settings.register_profile("soak", deadline=None, max_examples=2000)
 settings.load_profile("evenkeel")
+
+# A shell that runs the tests in the background lets them ignore interrupts, and so would the programs they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
