@@ -152,9 +152,8 @@ def replace_targets(resource: str, last: Integers, members: Members, new: Intege
     old = last[members.rows]
     old[order[again + 1]] = new[order[again]]
     last[members.rows] = new
-    unit = _MILLICORES_PER_CORE if resource == CPU else 1.0
     had = old > 0
-    relative = np.divide(new / unit, old / unit, out=np.ones(len(new)), where=had) - 1.0
+    relative = np.divide(new, old, out=np.ones(len(new)), where=had) - 1.0
     return TargetChanges(resource, members.vpas, had, relative)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode, UpdatePolicy
-from recommender.quality import UsageQuality, size_class, usage_quality
+from recommender.quality import Members, UsageQuality, replace_targets, size_class, usage_quality
 from recommender.recommending import recommend
 from recommender.settings import EstimatorSettings, RenderingSettings
 from tests.builders import T0
@@ -115,8 +115,20 @@ def test_the_first_target_changes_nothing_and_the_next_one_is_compared_with_it()
     scene = of_one_container()
     assert changes(scene) == [[], []]
     scene.steady_cpu(T0, 1441, 250)
-    assert changes(scene) == [[(0, 0.296 / 0.025 - 1)], [(0, 0.0)]]
+    assert changes(scene) == [[(0, 296 / 25 - 1)], [(0, 0.0)]]
     assert changes(scene) == [[(0, 0.0)], [(0, 0.0)]]
+
+
+def test_a_change_at_the_end_of_a_bucket_is_counted_as_upstream_counts_it() -> None:
+    """From 10 to 11 millicores is a little more than a tenth, and would be a little less in cores."""
+    scene = of_one_container()
+    scene.recommendation()
+    members = Members(np.array([scene.aggregate()]), np.array([0]))
+    last = np.zeros(scene.aggregate() + 1, dtype=np.int64)
+    for amount in (10, 11):
+        change = replace_targets(CPU, last, members, np.array([amount]))
+    assert change.relative.tolist() == [11 / 10 - 1]
+    assert change.relative[0] > 0.1
 
 
 def test_an_aggregate_of_two_vpas_takes_their_targets_in_turn() -> None:
