@@ -112,31 +112,20 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class TargetChanges:
-    """New uncapped targets of one resource relative to those before.
+    """New uncapped targets of one resource relative to those before, of aggregates that had one.
 
     Args:
         resource: ``cpu`` or ``memory``.
         vpas: int64[n], place of each aggregate's VPA in ``Groups.vpas``.
-        had: bool[n], whether there was a target before.
-        relative: float64[n], new by old, minus one; 0 where there was none.
+        relative: float64[n], new by old, minus one.
     """
 
     resource: str
     vpas: Integers
-    had: Flags
     relative: Floats
 
-    def of(self, chosen: Flags) -> TargetChanges:
-        """Return the changes of the chosen aggregates, without those that had no target before.
 
-        Args:
-            chosen: bool[n].
-        """
-        kept = chosen & self.had
-        return TargetChanges(self.resource, self.vpas[kept], self.had[kept], self.relative[kept])
-
-
-def replace_targets(resource: str, last: Integers, members: Members, new: Integers) -> TargetChanges:
+def replace_targets(resource: str, last: Integers, members: Members, new: Integers, controlled: Flags) -> TargetChanges:
     """Keep new targets in the place of the last ones and compare them.
 
     An aggregate of several VPAs takes the target of each in turn, as upstream's does.
@@ -146,15 +135,15 @@ def replace_targets(resource: str, last: Integers, members: Members, new: Intege
         last: int64[rows], last targets in millicores or bytes, 0 for none; changed.
         members: The aggregates.
         new: int64[n], targets likewise.
+        controlled: bool[n], of which a change counts; the others have no target of this resource.
     """
     order = np.argsort(members.rows, kind="stable")
     again = np.flatnonzero(np.diff(members.rows[order]) == 0)
     old = last[members.rows]
     old[order[again + 1]] = new[order[again]]
     last[members.rows] = new
-    had = old > 0
-    relative = np.divide(new, old, out=np.ones(len(new)), where=had) - 1.0
-    return TargetChanges(resource, members.vpas, had, relative)
+    kept = controlled & (old > 0)
+    return TargetChanges(resource, members.vpas[kept], new[kept] / old[kept] - 1.0)
 
 
 def size_class(pods: int) -> int:

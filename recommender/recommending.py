@@ -95,6 +95,6 @@ def remember_targets(
     cpu = np.where(groups.controls_cpu, estimates.cpu[TARGET], 0)[of_group]
     amounts = np.where(groups.controls_memory, memory, 0)[of_group]
     return (
-        replace_targets(CPU, aggregates.last_cpu, members, cpu).of(groups.controls_cpu[of_group]),
-        replace_targets(MEMORY, aggregates.last_memory, members, amounts).of(groups.controls_memory[of_group]),
+        replace_targets(CPU, aggregates.last_cpu, members, cpu, groups.controls_cpu[of_group]),
+        replace_targets(MEMORY, aggregates.last_memory, members, amounts, groups.controls_memory[of_group]),
     )

@@ -15,7 +15,7 @@ from e2e.cluster.errors import ClusterError
 from e2e.parity.campaign import Finding, Tally, run, shares
 from e2e.parity.kinds import Case
 from e2e.parity.labs import KINDS, LABS, counts_of
-from e2e.parity.process.__main__ import compare_processes
+from e2e.parity.process.campaign import compare_processes
 from e2e.parity.shrinking import shrunk
 from e2e.parity.trial import Outcome, Verdict, our_answer, still_differs, tried
 from e2e.parity.upstream import Upstream, build

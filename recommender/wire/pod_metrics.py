@@ -218,10 +218,10 @@ def _numbers(texts: list[str], suffix: str) -> _Numbers | None:
 
 def _without_suffix(texts: list[str], suffix: bytes) -> list[int]:
     """Return the places of texts that end otherwise; none of them holds a comma."""
-    letters = np.frombuffer(f",,{','.join(texts)},".encode(), dtype=np.uint8)
-    ends = np.flatnonzero(letters == _COMMA)[2:]
     if not texts:
         return []
+    letters = np.frombuffer(f",,{','.join(texts)},".encode(), dtype=np.uint8)
+    ends = np.flatnonzero(letters == _COMMA)[2:]
     has_suffix = np.ones(len(ends), dtype=np.bool_)
     for back, letter in enumerate(reversed(suffix), start=1):
         has_suffix &= letters[ends - back] == letter

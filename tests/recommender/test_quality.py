@@ -126,7 +126,7 @@ def test_a_change_at_the_end_of_a_bucket_is_counted_as_upstream_counts_it() -> N
     members = Members(np.array([scene.aggregate()]), np.array([0]))
     last = np.zeros(scene.aggregate() + 1, dtype=np.int64)
     for amount in (10, 11):
-        change = replace_targets(CPU, last, members, np.array([amount]))
+        change = replace_targets(CPU, last, members, np.array([amount]), np.array([True]))
     assert change.relative.tolist() == [11 / 10 - 1]
     assert change.relative[0] > 0.1
 

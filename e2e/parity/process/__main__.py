@@ -7,11 +7,8 @@ import asyncio
 import sys
 
 from e2e.cluster.errors import ClusterError
-from e2e.parity.process.campaign import DEFAULT_CASES, PARTS, Wishes, run
-from e2e.parity.process.differences import Report
+from e2e.parity.process.campaign import DEFAULT_CASES, PARTS, Wishes, run, tell
 from e2e.parity.process.upstream import find_upstream
-
-_WIDTH = 3000
 
 
 def main() -> int:
@@ -23,18 +20,9 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     wishes = Wishes(options.only or PARTS, options.cases, options.seed)
-    cases, differences = asyncio.run(run(wishes, upstream, _tell))
+    cases, differences = asyncio.run(run(wishes, upstream, tell))
     print(f"parity: {cases} cases, {differences} differences")
     return 1 if differences else 0
-
-
-def compare_processes(seed: str) -> tuple[int, int]:
-    """Compare all parts to the default extent, and return how many cases and differences there were.
-
-    Raises:
-        ClusterError: Upstream's programs cannot be had.
-    """
-    return asyncio.run(run(Wishes(seed=seed), find_upstream(), _tell))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,11 +34,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=int, default=DEFAULT_CASES, help=about)
     parser.add_argument("--seed", default="1", help="what the clusters are made up from (default 1)")
     return parser
-
-
-def _tell(report: Report) -> None:
-    for line in report.lines():
-        print(line[:_WIDTH], flush=True)
 
 
 if __name__ == "__main__":

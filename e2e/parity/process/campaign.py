@@ -17,11 +17,12 @@ from e2e.parity.process.engines import Program
 from e2e.parity.process.rounds import Course, RoundCutOffError
 from e2e.parity.process.side_by_side import play_side_by_side
 from e2e.parity.process.trials import TRIALS, Trial
-from e2e.parity.process.upstream import Upstream
+from e2e.parity.process.upstream import Upstream, find_upstream
 
 BURN, DEMO = "burn", "demo"
 PARTS = (BURN, DEMO, *(program.value for program in TRIALS))
 DEFAULT_CASES = 500
+_WIDTH = 3000
 _SHARES = {Program.UPDATER: 0.25, Program.RECOMMENDER: 0.3, Program.ADMISSION: 0.45}
 
 
@@ -98,3 +99,18 @@ async def _with_folder(name: str, part: Callable[[Path], Awaitable[Report]]) -> 
     else:
         await asyncio.to_thread(shutil.rmtree, folder)
     return report
+
+
+def tell(report: Report) -> None:
+    """Print a report, its longest lines cut."""
+    for line in report.lines():
+        print(line[:_WIDTH], flush=True)
+
+
+def compare_processes(seed: str) -> tuple[int, int]:
+    """Compare all parts to the default extent, and return how many cases and differences there were.
+
+    Raises:
+        ClusterError: Upstream's programs cannot be had.
+    """
+    return asyncio.run(run(Wishes(seed=seed), find_upstream(), tell))

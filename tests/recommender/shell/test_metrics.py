@@ -201,7 +201,7 @@ def test_samples_are_counted_beside_recommendations(
 def test_changes_are_counted_by_mode_and_size() -> None:
     metrics, registry = _registered()
     scene = Scene().follow(vpa(update_policy=UpdatePolicy(UpdateMode.OFF)), vpa("w")).observe(pod(), pod("q"))
-    both = TargetChanges("cpu", np.array([0, 1, 1]), np.array([True] * 3), np.array([0.5, 0.25, -0.5]))
+    both = TargetChanges("cpu", np.array([0, 1, 1]), np.array([0.5, 0.25, -0.5]))
     metrics.quality.show_changes((), (), [both])
     metrics.quality.show_changes(scene.model.groups().vpas, [2, 2], [both])
     counted = {_short(s): s.value for f in registry.collect() for s in f.samples if s.name.endswith("_changes_sum")}
