@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 from autoscaling.errors import ApiRefusedError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.decoders import Decoder
+from autoscaling.kube.owned_task import OwnedTask
 from autoscaling.kube.paths import Selection
 from autoscaling.kube.refusals import FORBIDDEN, NOT_FOUND
 from autoscaling.kube.troubles import Trouble
@@ -46,7 +47,7 @@ class OptionalStore(Generic[T]):
         self._callbacks = callbacks
         self._denied = asyncio.Event()
         self._denied_at: float | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task = OwnedTask(self._run, f"watch {selection} where allowed")
 
     @property
     def is_denied(self) -> bool:
@@ -64,18 +65,11 @@ class OptionalStore(Generic[T]):
 
     def start(self) -> asyncio.Task[None]:
         """Follow the collection in a task of its own; whoever supervises the process watches the task."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._run(), name=f"watch {self._store.selection} where allowed")
-        return self._task
+        return self._task.start()
 
     async def stop(self) -> None:
         """End the task that ``start`` made; raises what the task had died of."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait((task,))
-            if not task.cancelled():
-                task.result()
+        await self._task.stop()
 
     async def wait_settled(self, seconds: float) -> None:
         """Wait for the first complete list, or until it is clear that there will be none.

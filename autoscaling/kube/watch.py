@@ -14,6 +14,7 @@ from autoscaling.errors import ApiError, ApiRefusedError, ApiUnreachableError, E
 from autoscaling.kube.calls import PAGE_SIZE
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.decoders import Decoder, identity_of
+from autoscaling.kube.owned_task import OwnedTask
 from autoscaling.kube.paths import Selection
 from autoscaling.kube.refusals import TOO_MANY_REQUESTS, is_expired, refusal_in_stream
 from autoscaling.kube.retry import Patience
@@ -119,7 +120,7 @@ class WatchedStore(Generic[T]):
         self._failures = 0
         self._last_trouble: Trouble | None = None
         self._heard_at = self._pacing.monotonic()
-        self._task: asyncio.Task[None] | None = None
+        self._task = OwnedTask(self.run, f"watch {selection}")
 
     @property
     def is_synced(self) -> bool:
@@ -159,18 +160,11 @@ class WatchedStore(Generic[T]):
 
     def start(self) -> asyncio.Task[None]:
         """Follow the collection in a task of its own; whoever supervises the process watches the task."""
-        if self._task is None:
-            self._task = asyncio.create_task(self.run(), name=f"watch {self.selection}")
-        return self._task
+        return self._task.start()
 
     async def stop(self) -> None:
         """End the task that ``start`` made; raises what the task had died of."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait((task,))
-            if not task.cancelled():
-                task.result()
+        await self._task.stop()
 
     async def wait_synced(self, seconds: float) -> None:
         """Wait for the first complete list.

@@ -15,7 +15,6 @@ from e2e.parity.process.copies import check_alive
 from e2e.parity.process.differences import Difference, Report
 from e2e.parity.process.engines import Engine, Program, Side
 from e2e.parity.process.upstream import NAMESPACE, Upstream
-from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
 from evenkeel.simulator.api.requestlog import RecordedCall
 from evenkeel.simulator.api.serving import LOOPBACK, Endpoint, serve
@@ -24,6 +23,7 @@ from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.kubelet.settings import Timing
 from evenkeel.simulator.manifests import Manifests
 from evenkeel.simulator.processes.program import RunningProgram
+from evenkeel.simulator.processes.webhook_certificates import certificate_flags
 from evenkeel.simulator.scenarios import library
 from evenkeel.simulator.scenarios.course import fill_catalogue
 from evenkeel.simulator.scenarios.document import Scenario
@@ -183,23 +183,12 @@ class Site:
         if program is Program.ADMISSION:
             port = _free_port()
             await self.cluster.expose(NAMESPACE, _WEBHOOK, port)
-            flags = (*flags, f"--port={port}", *await asyncio.to_thread(self._certificates))
+            flags = (
+                *flags,
+                f"--port={port}",
+                *await asyncio.to_thread(certificate_flags, self.folder, f"{_WEBHOOK}.{NAMESPACE}.svc"),
+            )
         return RunningProgram(self.engine.invocation(program, kubeconfig, flags), self.folder)
-
-    def _certificates(self) -> tuple[str, ...]:
-        """Write certificates for the webhook, and return the flags that name them."""
-        authority = Authority()
-        issued = authority.issue(f"{_WEBHOOK}.{NAMESPACE}.svc")
-        files = {
-            "client-ca-file": authority.certificate_pem,
-            "tls-cert-file": issued.certificate_pem,
-            "tls-private-key": issued.key_pem,
-        }
-        for name, content in files.items():
-            path = self.folder / f"{name}.pem"
-            path.touch(mode=0o600)
-            path.write_bytes(content)
-        return tuple(f"--{name}={self.folder / name}.pem" for name in files)
 
 
 @asynccontextmanager

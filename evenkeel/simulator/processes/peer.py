@@ -11,10 +11,10 @@ from pathlib import Path
 from autoscaling.errors import ConfigurationError
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.definitions import definitions
-from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.serving import LOOPBACK, Endpoint
 from evenkeel.simulator.cluster import SimulatedCluster
 from evenkeel.simulator.processes.program import Invocation, RunningProgram
+from evenkeel.simulator.processes.webhook_certificates import certificate_flags
 
 PROGRAMS = ("vpa-recommender", "vpa-updater", "vpa-admission-controller")
 FOLDER_VARIABLE = "EVENKEEL_UPSTREAM_VPA"
@@ -107,20 +107,9 @@ class Peer:
 
     def _webhook_flags(self) -> tuple[str, ...]:
         """Write certificates for the webhook, and return the flags that say where it is."""
-        authority = Authority()
-        issued = authority.issue(LOOPBACK)
-        files = {
-            "client-ca-file": authority.certificate_pem,
-            "tls-cert-file": issued.certificate_pem,
-            "tls-private-key": issued.key_pem,
-        }
-        for name, content in files.items():
-            path = self._folder / f"peer-{name}.pem"
-            path.touch(mode=0o600)
-            path.write_bytes(content)
         port = _free_port()
         return (
-            *(f"--{name}={self._folder / f'peer-{name}.pem'}" for name in files),
+            *certificate_flags(self._folder, LOOPBACK, "peer-"),
             f"--port={port}",
             "--register-by-url",
             f"--webhook-address=https://{LOOPBACK}",
