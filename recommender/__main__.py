@@ -62,13 +62,7 @@ async def work(
     process: Process, config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics, vitals: Vitals
 ) -> None:
     """Fill the caches, load the history, then run a round in every period; only the leader does."""
-    behaviour = config.switches()
-    caches = Caches(
-        client,
-        config.api_group,
-        config.vpa_object_namespace,
-        behaviour,
-    )
+    caches = Caches(client, config.api_group, config.vpa_object_namespace, config.switches())
     prometheus = PrometheusAccess.of(config, process, metrics)
     tasks = caches.start()
     try:
@@ -127,6 +121,7 @@ def model_settings(config: RecommenderConfig) -> ModelSettings:
 
 def loop_settings(config: RecommenderConfig) -> LoopSettings:
     """Return what the flags say about a round."""
+    behaviour = config.switches()
     cpu = Percentiles(
         config.target_cpu_percentile,
         config.recommendation_lower_bound_cpu_percentile,
@@ -157,9 +152,9 @@ def loop_settings(config: RecommenderConfig) -> LoopSettings:
             integer_cpu=config.cpu_integer_post_processor_enabled,
             maximum=global_maximum(config),
         ),
-        behaviour=config.switches(),
-        status_change_threshold=config.status_change_threshold if config.switches().small_status_changes_wait else 0.0,
-        status_budget=config.recommender_interval if config.switches().small_status_changes_wait else None,
+        behaviour=behaviour,
+        status_change_threshold=config.status_change_threshold if behaviour.small_status_changes_wait else 0.0,
+        status_budget=config.recommender_interval if behaviour.small_status_changes_wait else None,
     )
 
 
