@@ -23,6 +23,17 @@ pytestmark = pytest.mark.anyio
 T0 = datetime(2001, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 HOST = "127.0.0.1"
+_AUTHORITY_USE = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @pytest.fixture
@@ -49,6 +60,8 @@ def named(name: str) -> x509.Name:
 def certificate(name: str, begin: datetime, end: datetime, signer: Signer | None = None) -> Signer:
     """Return a certificate; without a signer an authority that signed itself."""
     key = ec.generate_private_key(ec.SECP256R1())
+    issuer = signer.key if signer else key
+    # Python 3.13 and later ask for what RFC 5280 does: key identifiers, and what an authority's key may be used for.
     builder = (
         x509.CertificateBuilder()
         .subject_name(named(name))
@@ -59,8 +72,12 @@ def certificate(name: str, begin: datetime, end: datetime, signer: Signer | None
         .not_valid_after(end)
         .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("hook.example")]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key()), critical=False)
     )
-    return Signer(builder.sign(signer.key if signer else key, hashes.SHA256()), key)
+    if signer is None:
+        builder = builder.add_extension(_AUTHORITY_USE, critical=True)
+    return Signer(builder.sign(issuer, hashes.SHA256()), key)
 
 
 @asynccontextmanager
