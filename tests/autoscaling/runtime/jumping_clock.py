@@ -117,23 +117,37 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that can hang up on everybody."""
+    """A server that can hang up on everybody, also on those whose connections it takes only afterwards."""
 
     daemon_threads = True
-    connections: ClassVar[list[socket.socket]]
+
+    def __init__(self, handler: type[_Handler]) -> None:
+        self._connections: list[socket.socket] = []
+        self._has_hung_up = False
+        self._lock = threading.Lock()
+        super().__init__(("127.0.0.1", 0), handler)
 
     def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
         assert isinstance(request, socket.socket)
-        self.connections.append(request)
+        with self._lock:
+            self._connections.append(request)
+            if self._has_hung_up:
+                _shut(request)
         super().process_request(request, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing about a process that hangs up."""
 
     def hang_up(self) -> None:
-        for connection in self.connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self._has_hung_up = True
+            for connection in self._connections:
+                _shut(connection)
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
@@ -143,7 +157,7 @@ def jumping_clock(on_rest: Callable[[Report], bool] | None = None) -> Iterator[J
     if on_rest is not None:
         clock.on_rest = on_rest
     handler = type("Handler", (_Handler,), {"clock": clock})
-    server = type("Server", (_Server,), {"connections": []})(("127.0.0.1", 0), handler)
+    server = _Server(handler)
     clock.url = f"http://127.0.0.1:{server.server_address[1]}/clock/me"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
