@@ -10,6 +10,7 @@ from autoscaling.vpa import UpdateMode, Vpa
 from updater.infeasible import InfeasibleMemory
 from updater.resize_watch import ResizeWatch
 from updater.settings import Settings
+from updater.surroundings import UNKNOWN, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Circumstances:
         now: Time of the round.
         settings: Flags, gates and behaviour.
         memory: What the round before handed over; nothing found in this round bears on another pod of it.
+        surroundings: What else tells whether a change would do harm.
     """
 
     vpa: Vpa
@@ -37,6 +39,7 @@ class Circumstances:
     now: datetime
     settings: Settings
     memory: Memory
+    surroundings: Surroundings = UNKNOWN
 
     @property
     def is_in_place_only(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Self
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode
+from updater.ledger import NO_CLAIM, Claim
 from updater.patches import PodPatches
 
 _LARGEST_SIZE_LOG2 = 20
@@ -216,6 +217,7 @@ class Decision:
         uid: UID of the pod, by which its events are found; empty for VPAs and for pods a round did not come to.
         is_guarded: Whether the call must name that UID.
         patches: What a RESIZE sends.
+        claim: What a RESIZE or an EVICT takes up once it is accepted.
     """
 
     ref: ObjectRef
@@ -226,6 +228,7 @@ class Decision:
     uid: str = ""
     is_guarded: bool = False
     patches: PodPatches | None = None
+    claim: Claim = NO_CLAIM
 
 
 def left_alone(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from autoscaling.limitrange import NO_LIMITS
@@ -13,6 +13,7 @@ from updater.candidates import acts_in_place, sort_out
 from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.group import form_groups
+from updater.ledger import Ledger
 from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
 from updater.snapshot import Snapshot
@@ -65,6 +66,7 @@ class Plan:
         settled: Decisions that call nothing, handed out before the work goes on.
         handed_out: How many of them have been handed out.
         findings: What the VPAs done so far add to the memory.
+        ledger: What the changes for the VPAs done so far take up.
         is_ended: Whether the rate limiter ended the round, so that the remaining pods are only named (M-21).
     """
 
@@ -74,6 +76,7 @@ class Plan:
     settled: tuple[Decision, ...] = ()
     handed_out: int = 0
     findings: Findings | None = None
+    ledger: Ledger = field(default_factory=Ledger)
     is_ended: bool = False
 
     @classmethod
@@ -140,6 +143,7 @@ def _handing_out(plan: Plan) -> Plan:
         plan.settled,
         plan.handed_out + 1,
         plan.findings,
+        plan.ledger,
         plan.is_ended,
     )
 
@@ -154,7 +158,8 @@ def _advanced(plan: Plan) -> Plan:
 
 def _open(plan: Plan, controlled: ControlledPods) -> Plan:
     """Start on one VPA; in a round that has ended its pods are only named."""
-    plan = replace(_with_findings(plan), opened=plan.opened + 1, work=None, handed_out=0)
+    ledger = plan.work.ledger if plan.work else plan.ledger
+    plan = replace(_with_findings(plan), opened=plan.opened + 1, work=None, handed_out=0, ledger=ledger)
     if plan.is_ended:
         return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
     circumstances = Circumstances(
@@ -163,9 +168,10 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         now=plan.round.now,
         settings=plan.round.settings,
         memory=plan.round.memory,
+        surroundings=plan.round.snapshot.surroundings,
     )
     settled, work = _start(controlled, circumstances, plan.round.snapshot)
-    return replace(plan, settled=settled, work=work.advanced())
+    return replace(plan, settled=settled, work=replace(work, ledger=ledger).advanced())
 
 
 def _ended(plan: Plan, work: VpaWork) -> Plan:
@@ -202,7 +208,7 @@ def _start(
         uid=vpa.uid,
     )
     settled = tuple(left_alone(r.pod, r.reason, scope, r.detail, r.uid) for r in found.refusals)
-    work = VpaWork(circumstances, scope, groups, found.timed)
+    work = VpaWork(circumstances, scope, groups, timed=found.timed)
     if in_place:
         return settled, replace(work, resizes=found.candidates)
     return settled, replace(work, evictions=tuple(PendingEviction(c, c.reason) for c in found.candidates))

@@ -12,6 +12,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
 from autoscaling.pod import Pod
 from autoscaling.workload import Workload, controllers_of
+from updater.surroundings import UNKNOWN, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Snapshot:
         controllers: Owner references and scale answers, for the way from a pod to its topmost controller.
         workloads: The cached objects of the seven well-known kinds.
         limits: Merged LimitRanges by namespace.
+        surroundings: What else tells whether a change would do harm.
     """
 
     vpas: tuple[SelectingVpa, ...]
@@ -32,6 +34,7 @@ class Snapshot:
     controllers: Controllers
     workloads: Mapping[ObjectRef, Workload]
     limits: Mapping[str, NamespaceLimits]
+    surroundings: Surroundings = UNKNOWN
 
     @classmethod
     def of(

@@ -89,7 +89,7 @@ def next_step(pod: Pod | None, vpa: Vpa | None, now: datetime) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class UnboostContext:
     """What an attempt looks at besides the pod.
 
     Args:
@@ -107,7 +107,7 @@ class Surroundings:
     settings: Settings
 
 
-def unboost(pod: Pod, expired: tuple[str, ...], around: Surroundings) -> Decision:
+def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decision:
     """Decide on taking boosts back in place; anything but a RESIZE is tried again later (upstream-1.8.1 UQ-6).
 
     The group is reckoned afresh from all pods that the VPA's selector matches, so attempts do not limit each other.
@@ -136,7 +136,7 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: Surroundings) -> Decisio
     return Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded, patches=patches)
 
 
-def _obstacle(member: Member, members: list[Member], around: Surroundings) -> Reason | None:
+def _obstacle(member: Member, members: list[Member], around: UnboostContext) -> Reason | None:
     """Return why a pod cannot be resized now, None where it can (updater U-3)."""
     if member.pod.phase is PodPhase.PENDING:
         return Reason.POD_PENDING

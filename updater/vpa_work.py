@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
@@ -12,10 +12,13 @@ from autoscaling.target_resources import container_targets
 from updater.candidates import Candidate
 from updater.circumstances import Circumstances
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
+from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place
+from updater.ledger import Ledger
 from updater.patches import in_place_patches, is_already_requested, resize_patch
+from updater.shaping import Proposal, shape
 from updater.unboost import with_boosts_taken_back
 
 
@@ -35,6 +38,7 @@ class VpaWork:
         circumstances: The VPA and the round.
         scope: The VPA as decisions name it.
         groups: Budgets at this point.
+        ledger: What all changes of the round so far take up.
         timed: Pods whose time in the middle of a resize was asked for.
         resizes: Pods to resize, most urgent first.
         evictions: Pods to evict, in order; grows by those whose resize failed.
@@ -47,6 +51,7 @@ class VpaWork:
     circumstances: Circumstances
     scope: VpaScope
     groups: Groups
+    ledger: Ledger = field(default_factory=Ledger)
     timed: tuple[ObjectRef, ...] = ()
     resizes: tuple[Candidate, ...] = ()
     evictions: tuple[PendingEviction, ...] = ()
@@ -71,10 +76,12 @@ class VpaWork:
         """Fold in what came of the current decision; only success uses up budget (updater R-6)."""
         action = self.current.action if self.current else Action.SKIP
         work = replace(self, current=None)
+        if self.current is not None and outcome is Outcome.DONE:
+            work = replace(work, ledger=self.ledger.after(self.current.claim))
         match action:
             case Action.RESIZE if outcome is Outcome.DONE:
                 resized = self.resizes[self.resized - 1]
-                return replace(work, groups=self.groups.after_disruption(resized.member.group))
+                return replace(work, groups=work.groups.after_disruption(resized.member.group))
             case Action.RESIZE | Action.FAIL:
                 return _after_failed_resize(work, outcome)
             case Action.EVICT if outcome is Outcome.DONE:
@@ -101,15 +108,15 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
     if decision.verdict is Verdict.INFEASIBLE:
         work = _remembering(work, candidate)
-    return replace(work, current=_resize(work, candidate))
+    return _resize(work, candidate)
 
 
-def _resize(work: VpaWork, candidate: Candidate) -> Decision:
-    """Return the attempt to resize a pod, with its patches (updater X-1 to X-5)."""
+def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
+    """Return the work at the attempt to resize a pod, or at what becomes of the pod instead (updater X-1 to X-5)."""
     pod, vpa = candidate.member.pod, work.circumstances.vpa
     group = work.groups.of(candidate.member.group)
     if isinstance(group, Reason):
-        return Decision(pod.ref, Action.FAIL, group, work.scope)
+        return replace(work, current=Decision(pod.ref, Action.FAIL, group, work.scope))
     # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
     processed = candidate.processed if vpa.recommendation is not None else None
     recommended = container_targets(pod, vpa, processed, work.circumstances.limits)
@@ -119,29 +126,45 @@ def _resize(work: VpaWork, candidate: Candidate) -> Decision:
     try:
         targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
     except InvalidObjectError as error:
-        return Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error))
-    resize = resize_patch(pod, targets)
+        return replace(work, current=Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error)))
+    shaped = shape(Proposal(pod, targets, processed), work.circumstances, work.ledger)
+    if isinstance(shaped, Proposal):
+        return replace(work, current=_attempt(work, candidate, shaped, expired))
+    if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
+        return _to_be_evicted(work, candidate, shaped.reason)
+    return replace(work, current=left_alone(pod.ref, shaped.reason, work.scope, shaped.detail, pod.uid))
+
+
+def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tuple[str, ...]) -> Decision:
+    """Return the attempt to send a resize, with its patches."""
+    pod = shaped.pod
+    resize = resize_patch(pod, shaped.targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
     names_uid = work.circumstances.settings.behaviour.uid_preconditions
-    if names_uid and not expired and is_already_requested(pod, targets):
+    if names_uid and not expired and is_already_requested(pod, shaped.targets):
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
-    return replace(attempt, patches=patches)
+    return replace(attempt, patches=patches, claim=shaped.claim)
 
 
 def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     """Evict a pod if its group and a resize in progress still allow it (updater M-18, X-10)."""
     member, circumstances = pending.candidate.member, work.circumstances
     pod = member.pod
+    work = replace(work, evicted=work.evicted + 1)
     clearance = clear_eviction(pod, work.groups.of(member.group), circumstances)
-    if clearance.is_given:
-        is_guarded = circumstances.settings.behaviour.uid_preconditions
-        decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
-    else:
-        decision = left_alone(pod.ref, clearance.reason or pending.reason, work.scope, uid=pod.uid)
-    return replace(work, evicted=work.evicted + 1, current=decision)
+    if not clearance.is_given:
+        reason = clearance.reason or pending.reason
+        return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
+    proposal = EvictionProposal(pod, pending.candidate.processed, pending.reason)
+    weighed = weigh(proposal, circumstances, work.ledger)
+    if not isinstance(weighed, EvictionProposal):
+        return replace(work, current=left_alone(pod.ref, weighed.reason, work.scope, weighed.detail, pod.uid))
+    is_guarded = circumstances.settings.behaviour.uid_preconditions
+    decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
+    return replace(work, current=replace(decision, claim=weighed.claim))
 
 
 def _after_failed_resize(work: VpaWork, outcome: Outcome) -> VpaWork:

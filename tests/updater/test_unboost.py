@@ -18,7 +18,7 @@ from autoscaling.workload import Workload
 from tests.builders import T0, container, pod, recommended, vpa
 from updater.decision import Action, Reason
 from updater.settings import Settings
-from updater.unboost import Step, Surroundings, Verdict, is_worth_a_look, next_step, unboost
+from updater.unboost import Step, UnboostContext, Verdict, is_worth_a_look, next_step, unboost
 
 SECOND = timedelta(seconds=1)
 ANNOTATION = "vpaCpuStartupBoost/c"
@@ -45,10 +45,10 @@ def boosting_vpa(
     return replace(vpa(*entries, mode=mode), startup_boost=boost)
 
 
-def around(the_vpa: Vpa, *pods: Pod, replicas: int = 2, settings: Settings = UPSTREAM) -> Surroundings:
+def around(the_vpa: Vpa, *pods: Pod, replicas: int = 2, settings: Settings = UPSTREAM) -> UnboostContext:
     selector = of_labels({"app": "a"})
     replica_set = Workload("ReplicaSet", "default", "rs", selector, replicas=replicas)
-    return Surroundings(
+    return UnboostContext(
         SelectingVpa(the_vpa, selector),
         pods,
         {ObjectRef("ReplicaSet", "default", "rs"): replica_set},

@@ -18,7 +18,7 @@ from updater.decision import Action, Outcome
 from updater.settings import Settings
 from updater.shell.actuator import Actuator
 from updater.shell.caches import Caches
-from updater.unboost import Step, Surroundings, Verdict, is_worth_a_look, next_step, unboost
+from updater.unboost import Step, UnboostContext, Verdict, is_worth_a_look, next_step, unboost
 
 RESYNC_PERIOD = timedelta(minutes=10)
 _FIRST_PAUSE_SECONDS = 0.1
@@ -147,7 +147,7 @@ class Unboosting:
             case Verdict.BACK_OFF:
                 self.queue.back_off(key)
             case Verdict.ATTEMPT if pod is not None and controlling is not None:
-                around = Surroundings(
+                around = UnboostContext(
                     controlling,
                     [other for other in self.caches.pods.snapshot() if other.namespace == pod.namespace],
                     {workload.ref: workload for workload in self.caches.controllers.workloads()},
@@ -158,7 +158,7 @@ class Unboosting:
             case _:
                 self.queue.forget(key)
 
-    async def _attempt(self, key: Key, pod: Pod, step: Step, around: Surroundings) -> None:
+    async def _attempt(self, key: Key, pod: Pod, step: Step, around: UnboostContext) -> None:
         """Try to take boosts back; whatever keeps that from succeeding, it is tried again."""
         decision = unboost(pod, step.expired, around)
         log.info("boost decided", object=str(pod.ref), action=decision.action.value, reason=decision.reason.value)

@@ -18,7 +18,7 @@ from e2e.parity.updater.judgements import question
 from e2e.parity.updater.questions import ClusterQuestion, duration, workload_map
 from updater.decision import Action
 from updater.patches import Patch
-from updater.unboost import Surroundings, Verdict, next_step, unboost
+from updater.unboost import UnboostContext, Verdict, next_step, unboost
 
 
 class _Unboost(ClusterQuestion):
@@ -72,7 +72,7 @@ def answer(asked_question: Case) -> object:
     snapshot = asked.snapshot(asked.vpas, asked.pods)
     vpa = snapshot.vpas[0]
     limits = snapshot.limits.get(vpa.vpa.namespace, NO_LIMITS)
-    around = Surroundings(vpa, snapshot.pods, workload_map(snapshot.workloads.values()), limits, asked.settings())
+    around = UnboostContext(vpa, snapshot.pods, workload_map(snapshot.workloads.values()), limits, asked.settings())
     answers: Case = {}
     for pod in snapshot.pods:
         step = next_step(pod, vpa.vpa, now)
@@ -81,7 +81,7 @@ def answer(asked_question: Case) -> object:
     return answers
 
 
-def _answer(pod: Pod, expired: tuple[str, ...], wait: timedelta, around: Surroundings) -> Case:
+def _answer(pod: Pod, expired: tuple[str, ...], wait: timedelta, around: UnboostContext) -> Case:
     if not expired:
         return {"wait": wait // timedelta(microseconds=1)}
     try:

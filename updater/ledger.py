@@ -1,0 +1,67 @@
+"""What the changes of one round take up, so that no two of them count on the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from autoscaling.objectref import ObjectRef
+
+K = TypeVar("K")
+
+Amounts = Mapping[str, int]
+"""Resource name to an amount in nano-units (nano-cores, nano-bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one change takes up, besides the budget of its group.
+
+    Args:
+        rooms: Growth by node; what shrinks is not counted before the node reports it.
+        quotas: Growth by quota, under the quota's own resource names.
+        budgets: Disruption budgets of which it uses one disruption.
+    """
+
+    rooms: Mapping[str, Amounts] = field(default_factory=dict)
+    quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
+    budgets: tuple[ObjectRef, ...] = ()
+
+
+NO_CLAIM = Claim()
+"""What a change takes up that only shrinks and disrupts nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The sum of the claims of a round so far.
+
+    Args:
+        rooms: Growth by node.
+        quotas: Growth by quota, under the quota's own resource names.
+        budgets: Disruptions by disruption budget.
+    """
+
+    rooms: Mapping[str, Amounts] = field(default_factory=dict)
+    quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
+    budgets: Mapping[ObjectRef, int] = field(default_factory=dict)
+
+    def after(self, claim: Claim) -> Ledger:
+        """Return the ledger with a change that was accepted."""
+        if claim == NO_CLAIM:
+            return self
+        budgets = {ref: self.budgets.get(ref, 0) + 1 for ref in claim.budgets}
+        return Ledger(_summed(self.rooms, claim.rooms), _summed(self.quotas, claim.quotas), {**self.budgets, **budgets})
+
+
+def _summed(before: Mapping[K, Amounts], new: Mapping[K, Amounts]) -> Mapping[K, Amounts]:
+    """Add amounts entry by entry."""
+    if not new:
+        return before
+    return {**before, **{key: _added(before.get(key, {}), amounts) for key, amounts in new.items()}}
+
+
+def _added(one: Amounts, other: Amounts) -> Amounts:
+    """Add two lists of amounts."""
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

@@ -1,0 +1,69 @@
+"""What a resize would set on a pod, shaped step by step until it does no harm, or why it is better not sent now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from autoscaling.capping import ProcessedRecommendation
+from autoscaling.pod import Pod
+from autoscaling.target_resources import ContainerTarget
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.ledger import NO_CLAIM, Claim, Ledger
+
+Targets = tuple[ContainerTarget | None, ...]
+"""What each container of a pod gets, in order; None for one that is left out altogether."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A resize that may be sent.
+
+    Args:
+        pod: Whose.
+        targets: What it would set.
+        processed: The recommendation behind it, with its bounds; None where there is none.
+        claim: What it would take up.
+    """
+
+    pod: Pod
+    targets: Targets
+    processed: ProcessedRecommendation | None
+    claim: Claim = NO_CLAIM
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """Why a resize is not sent now.
+
+    Args:
+        detail: What no reason can say, such as the amount that is missing.
+        helps_to_evict: Whether a new pod would not meet the same, so that mode InPlaceOrRecreate may evict.
+    """
+
+    reason: Reason
+    detail: str = ""
+    helps_to_evict: bool = False
+
+
+Step = Callable[[Proposal, Circumstances, Ledger], Proposal | Hindrance]
+"""One rule; it looks at its own switch, and hands the proposal on as it is where that is off."""
+
+STEPS: tuple[Step, ...] = ()
+"""The rules in the order in which they apply."""
+
+
+def shape(proposal: Proposal, circumstances: Circumstances, ledger: Ledger) -> Proposal | Hindrance:
+    """Put a resize through every step; the first hindrance ends it.
+
+    Args:
+        proposal: What the recommendation asks for, whole.
+        ledger: What the changes before it in this round take up.
+    """
+    for step in STEPS:
+        found = step(proposal, circumstances, ledger)
+        if isinstance(found, Hindrance):
+            return found
+        proposal = found
+    return proposal

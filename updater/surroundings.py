@@ -1,0 +1,44 @@
+"""What else than VPAs, pods and controllers tells whether a change would do harm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from autoscaling.disruption_budget import DisruptionBudget
+from autoscaling.node import Node
+from autoscaling.objectref import ObjectRef
+from autoscaling.quota import Quota
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Working set of one container, in bytes, when it was measured."""
+
+    measured: datetime
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The cluster around the pods. What is None is not known: not looked at, denied or not served.
+
+    Args:
+        nodes: By name.
+        budgets: Disruption budgets by namespace; a namespace without any is missing.
+        quotas: Likewise.
+        memory: Use by pod and container, of those pods that the metrics API told of.
+        is_webhook_proven: Whether a pod that is created now would be admitted with its recommendation, as a trial has
+            shown a short while ago (beyond:B-25).
+    """
+
+    nodes: Mapping[str, Node] | None = None
+    budgets: Mapping[str, tuple[DisruptionBudget, ...]] | None = None
+    quotas: Mapping[str, tuple[Quota, ...]] | None = None
+    memory: Mapping[ObjectRef, Mapping[str, MemoryUse]] | None = None
+    is_webhook_proven: bool | None = None
+
+
+UNKNOWN = Surroundings()
+"""Nothing is known but VPAs, pods and controllers; that is all that upstream looks at."""
