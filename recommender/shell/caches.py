@@ -28,7 +28,7 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.vpa import Vpa
 from autoscaling.wire.hpas import decode_hpa
 from autoscaling.wire.objects import decode_vpa
-from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
+from autoscaling.wire.pods import decode_pod_outline, decode_pod_outline_with_sidecars
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
@@ -92,7 +92,7 @@ class Caches:
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=KNOWN_PODS),
-            versioned(decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod),
+            versioned(decode_pod_outline_with_sidecars if behaviour.native_sidecars else decode_pod_outline),
             StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
         )
         told_of_events = logging_callbacks(tuple)

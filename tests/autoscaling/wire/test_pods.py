@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from autoscaling.errors import InvalidObjectError
-from autoscaling.pod import ConditionStatus, PodPhase
+from autoscaling.pod import ConditionStatus, Pod, PodPhase
 from autoscaling.sidecars import with_sidecars
-from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
+from autoscaling.wire.pods import (
+    decode_pod,
+    decode_pod_outline,
+    decode_pod_outline_with_sidecars,
+    decode_pod_with_sidecars,
+)
 from tests.builders import printed
 
 POD: dict[str, object] = {
@@ -153,9 +159,22 @@ def test_both_ways_of_counting_sidecars_agree(raw: bytes) -> None:
     assert not decode_pod(raw).counts_sidecars
 
 
+@pytest.mark.parametrize("raw", [json.dumps(POD).encode(), with_init(STATUSES), with_init(STATUSES, None), b"{}"])
+def test_an_outline_lacks_what_differs_from_pod_to_pod_and_nothing_else(raw: bytes) -> None:
+    """Spec: performance R-5."""
+    plain, counting = decode_pod(raw), decode_pod_with_sidecars(raw)
+    assert decode_pod_outline(raw) == _outline(plain)
+    assert decode_pod_outline_with_sidecars(raw) == _outline(counting)
+
+
+def _outline(pod: Pod) -> Pod:
+    return replace(pod, annotations=None, conditions=(), start_time=None)
+
+
 def test_an_almost_empty_pod() -> None:
     pod = decode_pod(b'{"metadata": {"generateName": "web-"}, "spec": {"containers": null}}')
     assert (pod.name, pod.annotations, pod.containers, pod.phase) == ("web-%", None, (), PodPhase.UNKNOWN)
+    assert (pod.labels, pod.owners, pod.statuses, pod.conditions) == ({}, (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -167,6 +186,7 @@ def test_an_almost_empty_pod() -> None:
         ),
         ({"spec": {"containers": "c"}}, r"Pod ns/p: Expected `array.*spec\.containers"),
         ({"status": {"startTime": "yesterday"}}, r"Pod ns/p: .*status\.startTime"),
+        ({"status": {"conditions": [{"type": 1}]}}, r"Pod ns/p: Expected `str`.*\[0\]\.type` in status\.conditions"),
         ({"metadata": []}, r"Pod \(unreadable\)"),
     ],
 )
