@@ -57,6 +57,14 @@ class Behaviour:
         "A resize or an eviction names the pod's UID, so a replacement of the same name is never hit, and a resize "
         "whose values the pod already asks for is not sent again.",
     )
+    free_room: bool = _switch(
+        "B-24, K-9, K-18",
+        "Before a resize that grows, the updater reckons what the pod's node has left: it sends what fits or waits, "
+        "and makes no more changes at a time than the budgets of node, namespace and cluster hold. Where that takes "
+        "too long, the pod is evicted only if another node can take it, else its claim is given back and it waits. "
+        "Otherwise every resize is sent at once, and a deferred or infeasible one ends in an eviction, whether or not "
+        "that helps.",
+    )
     resource_claims_kept: bool = _switch(
         "admission 13.5",
         "A new container without requests and limits keeps the resources object it has, and with it the device claims "

@@ -49,6 +49,7 @@ class Placement:
         is_tied: Whether something that is not reckoned with here, such as a volume, a host port, required pod
             (anti-)affinity or topology spread, may tie it to certain nodes.
         has_pod_resources: Whether ``spec.resources`` is set, so that its containers cannot be resized alone.
+        requests: ``spec.resources.requests``, which count in place of the containers' sums.
         has_deadline: Whether ``spec.activeDeadlineSeconds`` is set, which the quota scope Terminating asks for.
     """
 
@@ -60,4 +61,5 @@ class Placement:
     priority_class: str = ""
     is_tied: bool = False
     has_pod_resources: bool = False
+    requests: ResourceList = field(default_factory=dict)
     has_deadline: bool = False
