@@ -33,6 +33,7 @@ from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
 from recommender.oom_detection import oom_kills, oom_kills_of_run
+from recommender.resource_reads import ReadingTally
 from recommender.wire.checkpoints import decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
 
@@ -60,6 +61,7 @@ class Caches:
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
+        readings: From where the resources of all known containers are read.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Caches:
         self._follows_runs = behaviour.jobs_and_cronjobs_match_by_owner
         self._killed: dict[tuple[str, str], Pod] = {}
         self._dropped = 0
+        self.readings = ReadingTally()
         self.controllers = ControllerCache(
             client, namespace, logging_callbacks(Workload), runs_match_by_owner=self._follows_runs
         )
@@ -156,6 +159,7 @@ class Caches:
         return killed
 
     def _pod_changed(self, change: Change[Pod]) -> None:
+        self.readings.replace(change.old, change.new)
         if change.new is None:
             return
         kills: Evictions = ()
@@ -163,6 +167,7 @@ class Caches:
             kills = oom_kills(change.old, change.new)
         elif self._follows_runs and self.pods.is_synced:
             kills = oom_kills_of_run(change.new)
+        self.readings.add(change.new, (kill.container for kill in kills))
         self._notice(kills)
         if kills and self._follows_runs and len(self._killed) < _WAITING_KILLS:
             self._killed[change.key] = change.new

@@ -129,6 +129,7 @@ class Loop:
             await self._load_vpas()
         with step.labels("LoadPods").time():
             vanished = await self._load_pods(now)
+            self.parts.metrics.show_readings(self.parts.caches.readings.take())
         with step.labels("LoadMetrics").time():
             await self.load_usage()
         with step.labels("DeleteRemovedPods").time():

@@ -15,6 +15,7 @@ from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST
 from autoscaling.vpa import UpdateMode
 from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
+from recommender.resource_reads import Source
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.history_metrics import HistoryMetrics
 from recommender.shell.usage_standing import UsageMetrics
@@ -207,6 +208,11 @@ class RecommenderMetrics:
             ),
             quality=QualityMetrics.register(registry),
         )
+
+    def show_readings(self, counts: Mapping[Source, int]) -> None:
+        """Count the readings of containers' resources by their sources."""
+        for source, count in counts.items():
+            self.resource_reads.labels(source.value).inc(count)
 
     def show_objects(self, counts: Mapping[ObjectLabels, int]) -> None:
         """Show the number of objects for every combination of labels, zero where there is none."""

@@ -12,6 +12,7 @@ from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from recommender.oom import OomRecord
+from recommender.shell.loop import Loop
 from recommender.waiting_ooms import WaitingOom
 from tests.builders import T0
 from tests.embedded import GROUP, Json, api_server, deploy, pod_object, vpa_object
@@ -208,6 +209,26 @@ async def test_an_oom_kill_raises_memory(server: ApiServer) -> None:
         await run_at(loop, 3)
     # The 200Mi in use plus 100Mi at least, at the end of its bucket, plus the margin.
     assert target(server) == {"cpu": "126m", "memory": "380258472"}, "recommender:2.3"
+
+
+async def test_where_resources_are_read_from_is_counted_in_every_round(server: ApiServer) -> None:
+    used(server, 1)
+    server.store.create(pod_object("web-1", "web"))
+
+    def counted(loop: Loop) -> dict[str, float]:
+        family = next(iter(loop.parts.metrics.resource_reads.collect()))
+        return {sample.labels["source"]: sample.value for sample in family.samples}
+
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        first = counted(loop)
+        version = loop.parts.caches.pods.version
+        server.store.delete("v1", "Pod", "web-1", "default")
+        await until(lambda: loop.parts.caches.pods.version != version)
+        await run_at(loop, 2)
+        second = counted(loop)
+    assert (sum(first.values()), sum(second.values())) == (2, 3), "recommender:10"
+    assert first.keys() == second.keys() == {"Pod.Status.ContainerStatuses"}, "recommender:10"
 
 
 async def test_a_pod_that_is_gone_no_longer_counts(server: ApiServer) -> None:
