@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from admission.json_node import JsonNode
 from autoscaling.quantity import Quantity
 from autoscaling.resources import ResourceList
+from autoscaling.runtime.api_group import ApiGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class SubmittedVpa:
     policies: tuple[SubmittedPolicy, ...] = ()
     startup_boost: SubmittedBoost | None = None
     recommender_count: int = 0
+    strategy: str | None = None
 
 
 def submitted_vpa(tree: object) -> SubmittedVpa:
@@ -89,7 +91,8 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
     Raises:
         UnreadableFieldError: A field is not of its type (spec: admission:5, an error at path ``.``).
     """
-    spec = JsonNode.of(tree).child("spec")
+    top = JsonNode.of(tree)
+    spec = top.child("spec")
     update = spec.child("updatePolicy")
     _read_the_rest(spec)
     return SubmittedVpa(
@@ -103,7 +106,13 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
         policies=tuple(_policy(node) for node in spec.child("resourcePolicy").children("containerPolicies")),
         startup_boost=_boost(spec),
         recommender_count=len(spec.children("recommenders")),
+        strategy=None if _is_upstream(top) else spec.child("recommender").text("strategy"),
     )
+
+
+def _is_upstream(top: JsonNode) -> bool:
+    """Say whether an object is of upstream's group, which knows no strategies."""
+    return (top.text("apiVersion") or "").partition("/")[0] == ApiGroup.UPSTREAM
 
 
 def _read_the_rest(spec: JsonNode) -> None:

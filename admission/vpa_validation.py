@@ -23,7 +23,14 @@ from admission.submitted_vpa import (
 )
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CONTROLLED, CPU, MEMORY, in_order
-from autoscaling.vpa import BoostType, ControlledValues, ScalingMode, UpdateMode
+from autoscaling.vpa import (
+    LONGEST_STRATEGY,
+    BoostType,
+    ControlledValues,
+    ScalingMode,
+    UpdateMode,
+    is_strategy_name,
+)
 
 _CURRENT_MODES = tuple(sorted(mode.value for mode in UpdateMode if mode is not UpdateMode.AUTO))
 _ALL_MODES = frozenset(mode.value for mode in UpdateMode)
@@ -133,6 +140,9 @@ def _spec_errors(vpa: SubmittedVpa, allowed: _Allowed) -> Iterator[FieldError]:
     yield from _boost_errors("spec.startupBoost", vpa.startup_boost, allowed)
     if vpa.recommender_count > 1:
         yield too_many("spec.recommenders", vpa.recommender_count, 1)
+    if vpa.strategy is not None and not is_strategy_name(vpa.strategy):
+        detail = f"a strategy has a name of at most {LONGEST_STRATEGY} lower-case letters, digits and inner hyphens"
+        yield invalid("spec.recommender.strategy", vpa.strategy, detail)
 
 
 def _update_policy_errors(policy: SubmittedUpdatePolicy, allowed: _Allowed) -> Iterator[FieldError]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from typing import Final
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
@@ -16,6 +18,12 @@ DEFAULT_CONTAINER = "*"
 """Name of the container policy that stands for all containers without their own."""
 
 DEFAULT_RECOMMENDER = "default"
+
+STRATEGY_PATTERN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+"""What the name of a strategy looks like (spec: beyond:B-10)."""
+
+LONGEST_STRATEGY: Final = 63
+"""Characters of such a name."""
 
 
 class UpdateMode(Enum):
@@ -159,6 +167,7 @@ class Vpa:
         container_policies: None where the object has no ``resourcePolicy`` at all.
         recommenders: Names of the recommenders that serve it; empty for the default one.
         recommendation: None where the status has none.
+        strategy: Name of the strategy that recommends; None where none is named.
     """
 
     namespace: str
@@ -177,6 +186,7 @@ class Vpa:
     recommendation: Recommendation | None = None
     conditions: tuple[VpaCondition, ...] = ()
     observed_generation: int = 0
+    strategy: str | None = None
 
     @property
     def ref(self) -> ObjectRef:
@@ -193,3 +203,8 @@ class Vpa:
     def has_startup_boost(self) -> bool:
         """Whether a boost is configured for the pod or for any container (updater M-8)."""
         return self.startup_boost is not None or any(p.startup_boost for p in self.container_policies or ())
+
+
+def is_strategy_name(name: str) -> bool:
+    """Say whether a name could be that of a strategy; only a recommender knows whether there is one."""
+    return len(name) <= LONGEST_STRATEGY and re.fullmatch(STRATEGY_PATTERN, name) is not None

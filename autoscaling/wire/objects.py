@@ -13,6 +13,7 @@ from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.limitrange import LimitRange, LimitRangeItem, LimitType
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
+from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.vpa import (
     BoostType,
     ChangeRequirement,
@@ -144,11 +145,16 @@ class _Recommender(Wire):
     name: str = ""
 
 
+class _RecommenderSettings(Wire):
+    strategy: str | None = None
+
+
 class _VpaSpec(Wire):
     target_ref: _TargetRef | None = None
     update_policy: _UpdatePolicy | None = None
     resource_policy: _ResourcePolicy | None = None
     recommenders: list[_Recommender] | None = None
+    recommender: object = None
     startup_boost: _StartupBoost | None = None
 
 
@@ -188,6 +194,7 @@ class _VpaStatus(Wire):
 
 
 class _Vpa(Wire):
+    api_version: str = ""
     metadata: _Metadata = _Metadata()
     spec: _VpaSpec = _VpaSpec()
     status: _VpaStatus | None = None
@@ -274,7 +281,15 @@ def _vpa_snapshot(vpa: _Vpa) -> Vpa:
             VpaCondition(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in status.conditions or ()
         ),
         observed_generation=status.observed_generation,
+        strategy=_strategy(vpa),
     )
+
+
+def _strategy(vpa: _Vpa) -> str | None:
+    """Return the strategy that is named; upstream's group has no such field, whatever stands in its place."""
+    if vpa.spec.recommender is None or vpa.api_version.partition("/")[0] == ApiGroup.UPSTREAM:
+        return None
+    return _RecommenderSettings.model_validate(vpa.spec.recommender).strategy
 
 
 def _recommendation_snapshot(given: _Recommendation) -> Recommendation:

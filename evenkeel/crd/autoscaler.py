@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenkeel.crd.schema import Schema, array, integer, mapping, quantity, rule, structure, text, timestamp
+from autoscaling.vpa import LONGEST_STRATEGY, STRATEGY_PATTERN
+from evenkeel.crd.schema import Schema, array, integer, mapping, name, quantity, rule, structure, text, timestamp
 
 _UPDATE_MODES = ("Off", "Initial", "Recreate", "InPlaceOrRecreate", "InPlace", "Auto")
 
@@ -62,10 +63,23 @@ def _spec(*, strict: bool) -> Schema:
                 {"containerPolicies": _container_policies(strict=strict)},
             ),
             "recommenders": recommenders,
+            **({"recommender": _recommender_settings()} if strict else {}),
             "startupBoost": _startup_boost("Extra CPU for every container while its pod starts.", strict=strict),
         },
         required=("targetRef",),
     )
+
+
+def _recommender_settings() -> Schema:
+    """What the own group lets an object say to its recommender (spec: beyond:B-10)."""
+    strategy = name(
+        "How use becomes a recommendation: vpa-default when absent, vpa-min0 for the same without the least amounts "
+        "of a pod, or one that was installed beside the recommender. Where the recommender does not know it, "
+        "vpa-default stands in and the condition StrategyUnavailable says so.",
+        pattern=STRATEGY_PATTERN,
+        max_length=LONGEST_STRATEGY,
+    )
+    return structure("How the recommender works for this object.", {"strategy": strategy})
 
 
 def _target() -> Schema:
@@ -133,14 +147,14 @@ def _container_policies(*, strict: bool) -> Schema:
 
 
 def _policy(*, strict: bool) -> Schema:
-    name = text("Name of the container, or * for every container without an entry of its own.")
+    container = text("Name of the container, or * for every container without an entry of its own.")
     resource = text("cpu or memory.", choices=("cpu", "memory") if strict else ())
     if strict:
-        name["minLength"] = 1
+        container["minLength"] = 1
     node = structure(
         "Rules for one container.",
         {
-            "containerName": name,
+            "containerName": container,
             "mode": text("Auto scales the container, Off leaves it alone; Auto when absent.", choices=("Auto", "Off")),
             "minAllowed": _bound("Smallest amounts to recommend.", strict=strict),
             "maxAllowed": _bound("Largest amounts to recommend.", strict=strict),

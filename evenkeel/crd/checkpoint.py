@@ -5,16 +5,17 @@ from __future__ import annotations
 from evenkeel.crd.schema import Schema, array, integer, number, opaque, structure, text, timestamp
 
 
-def checkpoint_schema(*, has_windows: bool) -> Schema:
+def checkpoint_schema(*, is_own: bool) -> Schema:
     """The whole object.
 
     Args:
-        has_windows: Whether running memory windows have a field; the definition of upstream's group has none.
+        is_own: Whether it is of the own group, in which running memory windows and what strategies have seen have
+            fields; the definition of upstream's group has none.
 
-    Spec: api 2, beyond B-2.
+    Spec: api 2, beyond B-2, beyond B-10.
     """
     description = "The usage history of one container under one autoscaler, kept over a restart of the recommender."
-    windows: dict[str, Schema] = {"runningWindows": _windows()} if has_windows else {}
+    further: dict[str, Schema] = {"runningWindows": _windows(), "strategy": _strategy()} if is_own else {}
     return structure(
         description,
         {
@@ -38,7 +39,7 @@ def checkpoint_schema(*, has_windows: bool) -> Schema:
                     "firstSampleStart": timestamp("Time of the oldest sample.", nullable=True),
                     "lastSampleStart": timestamp("Time of the newest sample.", nullable=True),
                     "totalSamplesCount": integer("Samples taken since the oldest one."),
-                    **windows,
+                    **further,
                 },
             ),
         },
@@ -67,4 +68,11 @@ def _windows() -> Schema:
     return array(
         "Memory windows that had not ended, of single pods; their peaks are not in memoryHistogram.",
         structure("The window of one pod's container.", fields),
+    )
+
+
+def _strategy() -> Schema:
+    return structure(
+        "What the strategy that the autoscaler names has kept of the container; of vpa-default there is nothing here.",
+        {"name": text("Name of the strategy."), "state": opaque("In the strategy's own form.")},
     )

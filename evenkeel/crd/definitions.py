@@ -42,7 +42,7 @@ def definitions(group: ApiGroup) -> dict[str, Schema]:
         _Kind(
             "VerticalPodAutoscalerCheckpoint",
             "evpacheckpoint" if own else "vpacheckpoint",
-            checkpoint_schema(has_windows=own),
+            checkpoint_schema(is_own=own),
             [],
             has_status=False,
         ),

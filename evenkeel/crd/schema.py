@@ -18,6 +18,17 @@ QUANTITY_PATTERN = (
 """Sign, digits with an optional fraction, then a binary suffix, a decimal suffix, an exponent or nothing."""
 
 
+def name(description: str, *, pattern: str, max_length: int) -> Schema:
+    """A string of a given form.
+
+    Args:
+        description: What the field means.
+        pattern: Regular expression of all of it.
+        max_length: Most characters allowed.
+    """
+    return {"description": description, "type": "string", "pattern": pattern, "maxLength": max_length}
+
+
 def text(description: str, *, choices: tuple[str, ...] = ()) -> Schema:
     """A string, free or one of a closed list.
 

@@ -35,6 +35,7 @@ def test_every_field_arrives() -> None:
                 },
                 "startupBoost": {},
                 "recommenders": [{"name": "a"}, None],
+                "recommender": {"strategy": "vpa-min0"},
             },
         },
     )
@@ -53,6 +54,16 @@ def test_every_field_arrives() -> None:
     assert second.container_name == ""
     assert vpa.startup_boost == SubmittedBoost()
     assert vpa.recommender_count == 2
+    assert vpa.strategy == "vpa-min0"
+
+
+@pytest.mark.parametrize(
+    ("row", "group", "strategy"),
+    [("beyond:B-10", "autoscaling.evenkeel.dev", "peak"), ("beyond:B-10 upstream", "autoscaling.k8s.io", None)],
+)
+def test_only_the_own_group_names_strategies(row: str, group: str, strategy: str | None) -> None:
+    tree = {"apiVersion": f"{group}/v1", "spec": {"recommender": {"strategy": "peak"}}}
+    assert submitted_vpa(tree).strategy == strategy, row
 
 
 @pytest.mark.parametrize("tree", [None, {}, {"spec": None}, {"spec": {"updatePolicy": None, "resourcePolicy": None}}])
@@ -68,6 +79,7 @@ WRONG: list[tuple[object, str]] = [
     ({"spec": {"updatePolicy": {"minReplicas": True}}}, "spec.updatePolicy.minReplicas is a truth value"),
     ({"spec": {"updatePolicy": {"minReplicas": 2**31}}}, "spec.updatePolicy.minReplicas is 2147483648, which does not"),
     ({"spec": {"updatePolicy": {"updateMode": 1}}}, "spec.updatePolicy.updateMode is a number where a string"),
+    ({"spec": {"recommender": {"strategy": 1}}}, "spec.recommender.strategy is a number where a string belongs"),
     ({"spec": {"recommenders": {}}}, "spec.recommenders is an object where a list belongs"),
     ({"spec": {"recommenders": ["a"]}}, r"spec.recommenders\[0\] is a string where an object"),
     (

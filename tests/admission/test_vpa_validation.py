@@ -40,6 +40,15 @@ def found(vpa: SubmittedVpa, old: SubmittedVpa = NEW, gates: Gates = OFF) -> Fou
 
 RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
     ("admission:5 targetRef", spec(), OFF, []),
+    ("beyond:B-10", spec(recommender={}), OFF, []),
+    *(
+        ("beyond:B-10", spec(recommender={"strategy": name}), OFF, [])
+        for name in ("vpa-default", "vpa-min0", "somebodys-own", "a", "0", "a" * 63)
+    ),
+    *(
+        ("beyond:B-10", spec(recommender={"strategy": name}), OFF, [("spec.recommender.strategy", Fault.INVALID)])
+        for name in ("", "Peak", "-peak", "peak-", "a b", "a.b", "peak\n", "a" * 64)
+    ),
     ("admission:5 updateMode", update(), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
     ("admission:5 updateMode", update(updateMode=None), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
     ("admission:5 updateMode", update(updateMode=""), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),

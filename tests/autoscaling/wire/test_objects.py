@@ -36,6 +36,7 @@ VPA: dict[str, object] = {
     "spec": {
         "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
         "recommenders": [{"name": "other"}],
+        "recommender": {"strategy": "vpa-min0"},
         "updatePolicy": {
             "updateMode": "InPlaceOrRecreate",
             "minReplicas": 1,
@@ -86,6 +87,7 @@ def test_every_field_that_is_used() -> None:
     assert (vpa.update_policy.min_replicas, vpa.update_policy.evict_after_oom_seconds) == (1, 60)
     assert vpa.update_policy.eviction_requirements[0].change is ChangeRequirement.TARGET_HIGHER
     assert vpa.recommenders == ("other",)
+    assert vpa.strategy == "vpa-min0"
     assert vpa.has_startup_boost
     assert vpa.startup_boost is not None
     assert vpa.startup_boost.cpu is not None
@@ -207,3 +209,24 @@ def test_what_is_written_reads_back() -> None:
     written = vpa_status_json((), Recommendation((recommended("c", "250m/250Mi"),)), 2)
     again = decode_vpa(json.dumps({**VPA, "status": written}).encode())
     assert again.recommendation == Recommendation((recommended("c", "250m/250Mi"),))
+
+
+@pytest.mark.parametrize(
+    ("row", "group", "given", "strategy"),
+    [
+        ("beyond:B-10", "autoscaling.evenkeel.dev", {"strategy": "peak"}, "peak"),
+        ("beyond:B-10", "autoscaling.evenkeel.dev", {}, None),
+        ("beyond:B-10", "autoscaling.evenkeel.dev", None, None),
+        ("beyond:B-10 upstream", "autoscaling.k8s.io", {"strategy": "peak"}, None),
+        ("beyond:B-10 upstream", "autoscaling.k8s.io", 7, None),
+    ],
+)
+def test_only_the_own_group_names_strategies(row: str, group: str, given: object, strategy: str | None) -> None:
+    body = {"apiVersion": f"{group}/v1", "metadata": {"name": "v"}, "spec": {"recommender": given}}
+    assert decode_vpa(json.dumps(body).encode()).strategy == strategy, row
+
+
+def test_a_strategy_that_is_no_text_is_an_error_of_its_object() -> None:
+    body = {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"recommender": {"strategy": 7}}}
+    with pytest.raises(InvalidObjectError, match=r"ns/v: field strategy"):
+        decode_vpa(json.dumps(body).encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoscaling.runtime.api_group import ApiGroup
+from autoscaling.vpa import STRATEGY_PATTERN
 from evenkeel.crd.autoscaler import autoscaler_schema
 from evenkeel.crd.schema import Json, Schema
 from tests.evenkeel.crd.offline import refused_fields
@@ -40,8 +41,12 @@ def _field_names(schema: Schema) -> dict[str, list[str]]:
     return {path: list(as_object(node["properties"])) for path, node in nodes(schema) if "properties" in node}
 
 
-def test_both_groups_have_the_same_fields() -> None:
-    assert _field_names(_schema(ApiGroup.EVENKEEL)) == _field_names(_schema(ApiGroup.UPSTREAM))
+def test_the_own_group_has_exactly_one_more_field() -> None:
+    """Row beyond:B-10: what only the own group has."""
+    own = _field_names(_schema(ApiGroup.EVENKEEL))
+    assert own.pop(".spec.recommender") == ["strategy"]
+    own[".spec"].remove("recommender")
+    assert own == _field_names(_schema(ApiGroup.UPSTREAM))
 
 
 def test_no_field_has_a_default() -> None:
@@ -75,6 +80,11 @@ def test_the_own_group_adds_exactly_these_rules() -> None:
     upstream = dict(nodes(_schema(ApiGroup.UPSTREAM)))
     added: dict[str, Schema] = {}
     for path, node in nodes(_schema(ApiGroup.EVENKEEL)):
+        if path.startswith(".spec.recommender."):
+            assert node["pattern"] == STRATEGY_PATTERN
+            continue
+        if path == ".spec.recommender":
+            continue
         own = {key: value for key, value in node.items() if key not in {"properties", "items", "additionalProperties"}}
         base = upstream[path]
         assert all(key in own for key in base if key not in {"properties", "items", "additionalProperties"}), path
