@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from autoscaling.objectref import ObjectRef
+from autoscaling.placement import Placement
 from autoscaling.resources import NO_RESOURCES, ContainerResources, ResourceList
 
 
@@ -129,6 +130,7 @@ class Pod:
         init_statuses: ``status.initContainerStatuses`` in order; empty where no init container is a sidecar, as the
             others' are never read.
         counts_sidecars: Whether sidecars count as containers, and plain init containers in the pod's totals.
+        placement: Where it may run; None where that is not read.
     """
 
     namespace: str
@@ -151,6 +153,7 @@ class Pod:
     conditions: tuple[PodCondition, ...] = ()
     init_statuses: tuple[ContainerStatus, ...] = ()
     counts_sidecars: bool = False
+    placement: Placement | None = None
 
     @property
     def ref(self) -> ObjectRef:
