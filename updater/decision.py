@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode
-from updater.ledger import NO_CLAIM, Claim
+from updater.ledger import NO_CLAIM, Amounts, Claim
 from updater.patches import PodPatches
 
 _LARGEST_SIZE_LOG2 = 20
@@ -158,6 +158,30 @@ class Reason(Enum):
         "invalid_object",
         "The pod, its VPA or a LimitRange cannot be used as it is.",
     )
+    NO_ROOM = (
+        "no_room",
+        "The pod's node does not have the room that the pod would grow by.",
+    )
+    NODE_NOT_READY = (
+        "node_not_ready",
+        "The pod's node is not Ready or not known, so nothing on it is made larger.",
+    )
+    STORM_BUDGET = (
+        "storm_budget",
+        "The node, the namespace or the cluster has seen so many changes a short while ago that this one waits.",
+    )
+    NO_OTHER_NODE = (
+        "no_other_node",
+        "No node is known to have room for the pod's replacement, so evicting the pod would not help.",
+    )
+    CLAIM_RELEASED = (
+        "claim_released",
+        "The resize cannot be had, nor can the pod move, so its spec goes back to what it has.",
+    )
+    RESIZE_BLOCKED = (
+        "resize_blocked",
+        "The pod can neither grow on its node nor move to another one, and is tried again later.",
+    )
     ROUND_ENDED = (
         "round_ended",
         "The rate limiter ended the round before it was this pod's turn.",
@@ -174,6 +198,8 @@ class Outcome(Enum):
     FAILED = "failed"
     NO_NODE_CAPACITY = "no_node_capacity"
     """The API server refused a resize because the node is too small for it, ever (updater M-20)."""
+    NOT_RESERVED = "not_reserved"
+    """Nothing was attempted, as the levels of the storm budgets could not be written first (beyond:B-24)."""
     RATE_LIMITED = "rate_limited"
     """No token of the rate limiter could be had in this round (updater M-21)."""
 
@@ -218,6 +244,7 @@ class Decision:
         is_guarded: Whether the call must name that UID.
         patches: What a RESIZE sends.
         claim: What a RESIZE or an EVICT takes up once it is accepted.
+        missing: What the pod's node lacks for all that the pod should get, in nano-units by resource.
     """
 
     ref: ObjectRef
@@ -229,6 +256,7 @@ class Decision:
     is_guarded: bool = False
     patches: PodPatches | None = None
     claim: Claim = NO_CLAIM
+    missing: Amounts = field(default_factory=dict)
 
 
 def left_alone(

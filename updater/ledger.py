@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from autoscaling.objectref import ObjectRef
+from updater.storm_levels import Bucket
 
 K = TypeVar("K")
 
@@ -22,11 +23,13 @@ class Claim:
         rooms: Growth by node; what shrinks is not counted before the node reports it.
         quotas: Growth by quota, under the quota's own resource names.
         budgets: Disruption budgets of which it uses one disruption.
+        changes: Buckets that it takes one token from.
     """
 
     rooms: Mapping[str, Amounts] = field(default_factory=dict)
     quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
     budgets: tuple[ObjectRef, ...] = ()
+    changes: tuple[Bucket, ...] = ()
 
 
 NO_CLAIM = Claim()
@@ -41,18 +44,26 @@ class Ledger:
         rooms: Growth by node.
         quotas: Growth by quota, under the quota's own resource names.
         budgets: Disruptions by disruption budget.
+        changes: Tokens by bucket.
     """
 
     rooms: Mapping[str, Amounts] = field(default_factory=dict)
     quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
     budgets: Mapping[ObjectRef, int] = field(default_factory=dict)
+    changes: Mapping[Bucket, int] = field(default_factory=dict)
 
     def after(self, claim: Claim) -> Ledger:
         """Return the ledger with a change that was accepted."""
         if claim == NO_CLAIM:
             return self
         budgets = {ref: self.budgets.get(ref, 0) + 1 for ref in claim.budgets}
-        return Ledger(_summed(self.rooms, claim.rooms), _summed(self.quotas, claim.quotas), {**self.budgets, **budgets})
+        changes = {bucket: self.changes.get(bucket, 0) + 1 for bucket in claim.changes}
+        return Ledger(
+            _summed(self.rooms, claim.rooms),
+            _summed(self.quotas, claim.quotas),
+            {**self.budgets, **budgets},
+            {**self.changes, **changes},
+        )
 
 
 def _summed(before: Mapping[K, Amounts], new: Mapping[K, Amounts]) -> Mapping[K, Amounts]:
