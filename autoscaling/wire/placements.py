@@ -101,7 +101,7 @@ class _Spec(Wire, frozen=True, gc=False):
     priority: int | None = None
     priority_class_name: str = ""
     active_deadline_seconds: int | None = None
-    resources: _Resources | None = None
+    resources: msgspec.Raw = ABSENT
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
     volumes: list[dict[str, msgspec.Raw]] | None = None
@@ -119,11 +119,12 @@ _LABELS = msgspec.json.Decoder(dict[str, str] | None)
 _AFFINITIES = msgspec.json.Decoder(_Affinity | None)
 _TOLERATIONS = msgspec.json.Decoder(list[_Toleration] | None)
 _AMOUNTS = msgspec.json.Decoder(dict[str, QuantityText] | None)
+_POD_RESOURCES = msgspec.json.Decoder(_Resources | None)
 _SPREADS = msgspec.json.Decoder(list[_Spread] | None)
 
-_Text = tuple[bytes, bytes, bytes, bytes, bytes, int, str, bool, bool, bool]
-"""What a placement is remembered by: node selector, affinity, tolerations, overhead and topology spread as JSON,
-priority and its class, and what else ties the pod, whether it has resources of its own, and a deadline."""
+_Text = tuple[bytes, bytes, bytes, bytes, bytes, bytes, int, str, bool, bool]
+"""What a placement is remembered by: node selector, affinity, tolerations, overhead, topology spread and resources as
+JSON, priority and its class, and whether something else ties the pod, and whether it has a deadline."""
 
 
 def placed(decode: Callable[[bytes], Pod]) -> Callable[[bytes], Pod]:
@@ -153,7 +154,6 @@ def decode_placement(raw: bytes) -> Placement:
     Spec: beyond:B-24, beyond:B-25.
     """
     spec = _PODS.decode(raw).spec
-    own = spec.resources
     return _placement(
         (
             bytes(spec.node_selector),
@@ -161,10 +161,10 @@ def decode_placement(raw: bytes) -> Placement:
             bytes(spec.tolerations),
             bytes(spec.overhead),
             bytes(spec.topology_spread_constraints),
+            bytes(spec.resources),
             spec.priority or 0,
             spec.priority_class_name,
             _is_tied_otherwise(spec),
-            own is not None and bool(own.requests or own.limits),
             spec.active_deadline_seconds is not None,
         )
     )
@@ -173,11 +173,12 @@ def decode_placement(raw: bytes) -> Placement:
 @lru_cache(_REMEMBERED)
 def _placement(text: _Text) -> Placement:
     """Read what pods of one workload have in common."""
-    selector, affinities, tolerations, overhead, spreads, priority, priority_class, tied, own, deadline = text
+    selector, affinities, tolerations, overhead, spreads, resources, priority, priority_class, tied, deadline = text
     labels = read_part(_LABELS, selector, "spec.nodeSelector")
     affinity = read_part(_AFFINITIES, affinities, "spec.affinity") or _Affinity()
     required = affinity.node_affinity.required if affinity.node_affinity else None
     spread = read_part(_SPREADS, spreads, "spec.topologySpreadConstraints") or ()
+    own = read_part(_POD_RESOURCES, resources, "spec.resources") or _Resources()
     return Placement(
         node_selector=labels or {},
         node_terms=None if required is None else tuple(map(_term, required.node_selector_terms or ())),
@@ -193,7 +194,8 @@ def _placement(text: _Text) -> Placement:
             of_pods is not None and of_pods.required for of_pods in (affinity.pod_affinity, affinity.pod_anti_affinity)
         )
         or any(constraint.when_unsatisfiable == "DoNotSchedule" for constraint in spread),
-        has_pod_resources=own,
+        has_pod_resources=bool(own.requests or own.limits),
+        requests=resource_list(own.requests),
         has_deadline=deadline,
     )
 

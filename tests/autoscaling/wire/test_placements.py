@@ -124,6 +124,7 @@ def test_everything_else() -> None:
     assert printed(read.overhead) == {"cpu": "250m", "memory": "120Mi"}
     assert (read.priority, read.priority_class) == (1000, "high")
     assert (read.has_pod_resources, read.has_deadline, read.is_tied) == (True, True, False)
+    assert printed(read.requests) == {"cpu": "1"}, "beyond:B-24"
 
 
 def test_a_plain_pod_may_run_anywhere() -> None:
