@@ -55,6 +55,11 @@ class OptionalStore(Generic[T]):
         return self._denied.is_set()
 
     @property
+    def is_known(self) -> bool:
+        """Whether the collection was listed completely and has not been denied since."""
+        return self._store.is_synced and not self.is_denied and self._was_heard_since(self._denied_at)
+
+    @property
     def version(self) -> int:
         """Counts the changes so far."""
         return self._store.version
@@ -112,6 +117,9 @@ class OptionalStore(Generic[T]):
 
     def _is_news(self) -> bool:
         """Say whether a denial is the first, or the first since anything was heard of the collection."""
-        now, before = self._pacing.monotonic(), self._denied_at
-        self._denied_at = now
-        return before is None or now - self._store.silent_seconds() > before
+        before, self._denied_at = self._denied_at, self._pacing.monotonic()
+        return self._was_heard_since(before)
+
+    def _was_heard_since(self, moment: float | None) -> bool:
+        """Say whether anything was heard of the collection later than at a moment, if there was one."""
+        return moment is None or self._pacing.monotonic() - self._store.silent_seconds() > moment

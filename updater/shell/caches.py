@@ -25,9 +25,12 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
+from autoscaling.wire.placements import placed
 from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from autoscaling.workload import Workload
+from updater.shell.surrounding_stores import SurroundingStores
 from updater.snapshot import Snapshot
+from updater.surroundings import UNKNOWN
 
 T = TypeVar("T")
 
@@ -43,7 +46,11 @@ class Caches:
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
         on_pod: Told of every pod that came or changed.
-        behaviour: Whether Jobs are known by their owners, and whether native sidecars count as containers.
+        behaviour: Whether Jobs are known by their owners, whether native sidecars count as containers, and whether
+            what is around the pods is looked at.
+
+    Attributes:
+        around: Nodes, disruption budgets and quotas; None where they are not looked at.
     """
 
     def __init__(
@@ -68,10 +75,12 @@ class Caches:
             versioned(decode_vpa),
             logging_callbacks(Vpa),
         )
+        self.around = SurroundingStores(client, namespace) if behaviour != UPSTREAM else None
+        decode = decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
-            versioned(decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod),
+            versioned(placed(decode) if self.around is not None else decode),
             replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(
@@ -83,16 +92,19 @@ class Caches:
 
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
-        return [self.vpas.start(), self.pods.start(), self.limit_ranges.start(), *self.controllers.start()]
+        around = self.around.start() if self.around is not None else []
+        return [self.vpas.start(), self.pods.start(), self.limit_ranges.start(), *around, *self.controllers.start()]
 
     async def stop(self) -> None:
         """End all tasks."""
         for store in (self.vpas, self.pods, self.limit_ranges):
             await store.stop()
+        if self.around is not None:
+            await self.around.stop()
         await self.controllers.stop()
 
     async def wait_synced(self, seconds: float) -> None:
-        """Wait until everything has been listed completely.
+        """Wait until everything has been listed completely, but for what is around the pods and may not be listed.
 
         Raises:
             ApiError: Something was not in time; says what and why.
@@ -102,6 +114,7 @@ class Caches:
             self.pods.wait_synced(seconds),
             self.limit_ranges.wait_synced(seconds),
             self.controllers.wait_synced(seconds),
+            *([self.around.wait_settled(seconds)] if self.around is not None else []),
         )
 
     def _pod_changed(self, change: Change[Pod]) -> None:
@@ -135,7 +148,7 @@ class Caches:
         )
         for namespace, limits in snapshot.limits.items():
             self._report.look(namespace, limits)
-        return snapshot
+        return replace(snapshot, surroundings=self.around.surroundings() if self.around is not None else UNKNOWN)
 
     async def _selector(self, vpa: Vpa) -> Selector:
         """Return the selector of a VPA's target; one that cannot be told matches nothing."""

@@ -7,8 +7,11 @@ import pytest
 from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.pod import Pod
 from evenkeel.simulator.api.server import ApiServer
-from tests.embedded import GROUP, Json, api_server, client_for, pod_object, vpa_object
+from evenkeel.simulator.faults import Fault, Refuse
+from tests.embedded import GROUP, Json, api_server, client_for, deploy, pod_object, vpa_object
 from updater.shell.caches import Caches
+from updater.snapshot import Snapshot
+from updater.surroundings import UNKNOWN
 
 pytestmark = pytest.mark.anyio
 
@@ -59,3 +62,84 @@ async def test_whose_a_run_without_labels_is(row: str, profile: Profile, name: s
         await caches.stop()
     assert (found.vpa.name if found else None) == name, row
     assert snapshot.vpas[0].selector.is_nothing is (name is None)
+
+
+AROUND = ("/nodes$", "/poddisruptionbudgets$", "/resourcequotas$")
+
+
+def in_surroundings(server: ApiServer) -> None:
+    """Create a pod that needs a node with a disk, such a node, a disruption budget and a quota."""
+    deploy(server)
+    pod = pod_object("picky", "web")
+    assert isinstance(pod["spec"], dict)
+    pod["spec"] |= {"nodeSelector": {"disk": "ssd"}}
+    server.store.create(pod)
+    ready = {"allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    spec = {"selector": {"matchLabels": {"app": "web"}}}
+    for api_version, kind, name, rest in (
+        ("v1", "Node", "node1", {"status": ready}),
+        ("policy/v1", "PodDisruptionBudget", "web", {"spec": spec, "status": {"disruptionsAllowed": 1}}),
+        ("v1", "ResourceQuota", "share", {"status": {"hard": {"cpu": "4"}, "used": {"cpu": "1"}}}),
+    ):
+        metadata = {"name": name} if kind == "Node" else {"name": name, "namespace": "default"}
+        server.store.create({"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest})
+
+
+async def observed(server: ApiServer, profile: Profile, namespace: str = "") -> Snapshot:
+    """Fill caches and look at them once."""
+    async with client_for(server) as client:
+        caches = Caches(client, GROUP, namespace, behaviour=Behaviour.of(profile))
+        caches.start()
+        try:
+            await caches.wait_synced(10)
+            return await caches.observe()
+        finally:
+            await caches.stop()
+
+
+@pytest.mark.parametrize("namespace", ["", "default"])
+async def test_what_is_around_the_pods_is_seen(namespace: str) -> None:
+    """Spec: beyond:B-24, beyond:B-25, beyond:B-43, case 4."""
+    server = api_server()
+    in_surroundings(server)
+    seen = await observed(server, Profile.EVENKEEL, namespace)
+    around, placements = seen.surroundings, {pod.name: pod.placement for pod in seen.pods}
+    assert around.nodes is not None
+    assert around.budgets is not None
+    assert around.quotas is not None
+    assert {name: node.is_ready for name, node in around.nodes.items()} == {"node1": True}
+    assert [budget.disruptions_allowed for budget in around.budgets["default"]] == [1]
+    assert [str(quota.used["cpu"]) for quota in around.quotas["default"]] == ["1"]
+    assert placements["picky"] is not None
+    assert placements["picky"].node_selector == {"disk": "ssd"}
+    assert (around.memory, around.is_webhook_proven) == (None, None)
+
+
+async def test_profile_upstream_looks_at_nothing_else() -> None:
+    server = api_server()
+    in_surroundings(server)
+    seen = await observed(server, Profile.UPSTREAM)
+    assert seen.surroundings == UNKNOWN
+    assert {pod.placement for pod in seen.pods} == {None}
+    assert [server.requests.calls(path=path) for path in AROUND] == [[], [], []], "updater:M-4"
+
+
+@pytest.mark.parametrize("code", [403, 404])
+async def test_what_may_not_be_seen_is_unknown_and_said_once(code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spec: beyond:B-21, a missing permission is reported once and stops that path alone."""
+    server = api_server()
+    in_surroundings(server)
+    server.faults.add(Fault(Refuse(code), verb="list", path="/nodes$"))
+    seen = await observed(server, Profile.EVENKEEL, "default")
+    assert seen.surroundings.nodes is None
+    assert seen.surroundings.budgets is not None
+    assert len(seen.pods) == 2
+    told = [line for line in capsys.readouterr().out.splitlines() if "cannot be followed" in line]
+    assert len(told) == 1
+    assert "nodes" in told[0]
+
+
+async def test_where_there_are_none_there_are_known_to_be_none() -> None:
+    seen = await observed(api_server(), Profile.EVENKEEL)
+    around = seen.surroundings
+    assert (around.nodes, around.budgets, around.quotas) == ({}, {}, {})
