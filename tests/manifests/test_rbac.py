@@ -36,10 +36,15 @@ def _recommender(group: str) -> set[str]:
 def _updater(group: str) -> set[str]:
     return {
         f"{group}/verticalpodautoscalers: get list watch",
+        f"{group}/verticalpodautoscalers/status: patch",
         "pods: get list watch patch",
         "pods/resize: patch",
         "pods/eviction: create",
         "limitranges: list watch",
+        "nodes: list watch",
+        "resourcequotas: list watch",
+        "policy/poddisruptionbudgets: list watch",
+        "metrics.k8s.io/pods: list",
         "events: create patch",
         *_TARGETS,
     }
