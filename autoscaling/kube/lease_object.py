@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,6 +21,7 @@ Json = dict[str, object]
 class _Meta(msgspec.Struct, rename="camel"):
     resource_version: str = ""
     creation_timestamp: datetime | None = None
+    annotations: dict[str, str] | None = None
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -46,11 +48,13 @@ class StoredLease:
         state: What it says about its holder.
         created: When it was created; None if the server does not say.
         body: The whole object.
+        annotations: Of the object.
     """
 
     state: LeaseState
     created: datetime | None
     body: Json
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class LeaseFile:
             spec.renew_time,
             spec.lease_transitions,
         )
-        return StoredLease(state, lease.metadata.creation_timestamp, whole)
+        return StoredLease(state, lease.metadata.creation_timestamp, whole, lease.metadata.annotations or {})
 
 
 def _spec_of(state: LeaseState) -> Json:
