@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from autoscaling import qos
 from autoscaling.errors import InvalidQuantityError
 from autoscaling.quantity import ZERO, Quantity
+from autoscaling.resources import ContainerResources
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, quantity, rows, text
 from evenkeel.simulator.api.status import Cause, CauseType, UndecodableError
 
@@ -124,25 +126,9 @@ def _validate_one(path: str, resources: JsonObject) -> list[Cause]:
 
 
 def qos_class(body: JsonObject) -> str:
-    """Return the QoS class that a pod's spec amounts to; zero amounts do not count."""
-    requests: dict[str, Quantity] = {}
-    limits: dict[str, Quantity] = {}
-    everywhere_limited = True
-    for _, container in containers_of(body):
-        resources = child(container, "resources")
-        own = {n: a for n, a in amounts(resources, "limits").items() if n in _COMPUTE and not a.is_zero()}
-        everywhere_limited = everywhere_limited and len(own) == len(_COMPUTE)
-        _add(limits, own)
-        _add(requests, {n: a for n, a in amounts(resources, "requests").items() if n in _COMPUTE and not a.is_zero()})
-    if not requests and not limits:
-        return "BestEffort"
-    return "Guaranteed" if everywhere_limited and requests == limits else "Burstable"
-
-
-def _add(total: dict[str, Quantity], own: dict[str, Quantity]) -> None:
-    """Add amounts to a sum by name."""
-    for name, amount in own.items():
-        total[name] = total[name].plus(amount) if name in total else amount
+    """Return the QoS class that a pod's spec amounts to."""
+    resources = (child(container, "resources") for _, container in containers_of(body))
+    return qos.qos_class(ContainerResources(amounts(r, "requests"), amounts(r, "limits")) for r in resources).value
 
 
 def validate_resize_policies(body: JsonObject) -> list[Cause]:
