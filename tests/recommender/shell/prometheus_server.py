@@ -7,10 +7,11 @@ import re
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import SHUT_RDWR, socket
 from threading import Lock, Thread
 from urllib.parse import parse_qsl, urlsplit
 
@@ -169,6 +170,15 @@ def _ns(seconds: str) -> int:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     prometheus: PrometheusServer
+    connections: set[socket]
+
+    def setup(self) -> None:
+        super().setup()
+        self.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.connections.discard(self.connection)
+        super().finish()
 
     def do_GET(self) -> None:
         self._respond(dict(parse_qsl(urlsplit(self.path).query)))
@@ -201,9 +211,11 @@ class _Handler(BaseHTTPRequestHandler):
 def prometheus_server(certificate: tuple[Path, Path] | None = None) -> Iterator[PrometheusServer]:
     """Serve on a free port of the loopback interface, over TLS where a certificate and its key are given."""
     prometheus = PrometheusServer()
-    handler = type("Handler", (_Handler,), {"prometheus": prometheus})
+    connections: set[socket] = set()
+    handler = type("Handler", (_Handler,), {"prometheus": prometheus, "connections": connections})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    # Threads are waited for, so that none is left to the tests that follow.
+    server.daemon_threads = False
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
@@ -216,6 +228,9 @@ def prometheus_server(certificate: tuple[Path, Path] | None = None) -> Iterator[
         yield prometheus
     finally:
         server.shutdown()
+        for connection in list(connections):
+            with suppress(OSError):
+                connection.shutdown(SHUT_RDWR)
         server.server_close()
         thread.join()
 

@@ -7,6 +7,8 @@ import re
 import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -35,20 +37,26 @@ def server() -> Iterator[PrometheusServer]:
 Seen = list[tuple[str, str, bool]]
 
 
-def client_for(
-    server: PrometheusServer,
-    credentials: Credentials = NOBODY,
-    *,
-    seen: Seen | None = None,
-    timeout: timedelta = timedelta(seconds=20),
-    tells_timeout: bool = False,
-) -> PrometheusClient:
-    def observe(code: str, method: str, seconds: float) -> None:
-        if seen is not None:
-            seen.append((code, method, seconds >= 0))
+ClientMaker = Callable[..., PrometheusClient]
 
-    settings = ServerSettings(f"{server.url}/", credentials, timeout=timeout, tells_timeout=tells_timeout)
-    return PrometheusClient(settings, observe)
+
+@pytest.fixture
+def client_for() -> Iterator[ClientMaker]:
+    """Return what makes clients that are closed with the test."""
+    with ExitStack() as stack:
+
+        def make(
+            server: PrometheusServer, credentials: Credentials = NOBODY, *, seen: Seen | None = None, **settings: object
+        ) -> PrometheusClient:
+            def observe(code: str, method: str, seconds: float) -> None:
+                if seen is not None:
+                    seen.append((code, method, seconds >= 0))
+
+            plain = ServerSettings(f"{server.url}/", credentials, timeout=timedelta(seconds=20), tells_timeout=False)
+            made = replace(plain, **settings)  # type: ignore[arg-type]
+            return stack.enter_context(closing(PrometheusClient(made, observe)))
+
+        yield make
 
 
 def refuse(status: int, body: bytes = b"", *, method: str = "") -> Callable[[Asked], tuple[int, bytes] | None]:
@@ -59,7 +67,7 @@ def error(kind: str, text: str = "so it is") -> bytes:
     return json.dumps({"status": "error", "errorType": kind, "error": text}).encode()
 
 
-def test_a_range_is_asked_for_with_a_form_as_upstream_does(server: PrometheusServer) -> None:
+def test_a_range_is_asked_for_with_a_form_as_upstream_does(server: PrometheusServer, client_for: ClientMaker) -> None:
     client_for(server).series_over("up", SPAN)
     (asked,) = server.asked
     assert (asked.method, asked.path, asked.address) == ("POST", "/api/v1/query_range", "/api/v1/query_range")
@@ -68,26 +76,28 @@ def test_a_range_is_asked_for_with_a_form_as_upstream_does(server: PrometheusSer
     assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded", "recommender:7"
 
 
-def test_one_instant_is_asked_for_with_a_form_as_upstream_does(server: PrometheusServer) -> None:
+def test_one_instant_is_asked_for_with_a_form_as_upstream_does(
+    server: PrometheusServer, client_for: ClientMaker
+) -> None:
     client_for(server).series_at('a{b="c d&e"}', T0_NS)
     (asked,) = server.asked
     assert (asked.method, asked.address) == ("POST", "/api/v1/query")
     assert asked.form == {"query": 'a{b="c d&e"}', "time": str(T0_NS // 10**9)}, "recommender:7"
 
 
-def test_values_of_a_label(server: PrometheusServer) -> None:
+def test_values_of_a_label(server: PrometheusServer, client_for: ClientMaker) -> None:
     selector = 'container_memory_working_set_bytes{name!=""}'
     assert client_for(server).label_values("namespace", selector, SPAN) == ("default",)
     assert server.asked[0].path == "/api/v1/label/namespace/values"
 
 
-def test_the_server_is_told_how_long_it_may_take(server: PrometheusServer) -> None:
+def test_the_server_is_told_how_long_it_may_take(server: PrometheusServer, client_for: ClientMaker) -> None:
     client_for(server, tells_timeout=True).series_at("up", T0_NS)
     assert server.asked[0].form["timeout"] == "20s"
 
 
 @pytest.mark.parametrize("status", [403, 405, 501])
-def test_where_post_is_refused_get_will_do(server: PrometheusServer, status: int) -> None:
+def test_where_post_is_refused_get_will_do(server: PrometheusServer, status: int, client_for: ClientMaker) -> None:
     server.faults.append(refuse(status, method="POST"))
     seen: Seen = []
     client_for(server, seen=seen).series_at("up", T0_NS)
@@ -110,12 +120,14 @@ def test_where_post_is_refused_get_will_do(server: PrometheusServer, status: int
         ("recommender:7", Credentials(password="p"), None),
     ],
 )
-def test_signing_in(server: PrometheusServer, row: str, credentials: Credentials, expected: str | None) -> None:
+def test_signing_in(
+    server: PrometheusServer, row: str, credentials: Credentials, expected: str | None, client_for: ClientMaker
+) -> None:
     client_for(server, credentials).series_at("up", T0_NS)
     assert server.asked[0].headers.get("Authorization") == expected, row
 
 
-def test_a_token_file_wins_and_is_read_anew(server: PrometheusServer, tmp_path: Path) -> None:
+def test_a_token_file_wins_and_is_read_anew(server: PrometheusServer, tmp_path: Path, client_for: ClientMaker) -> None:
     file = tmp_path / "token"
     file.write_text(" first \n")
     client = client_for(server, Credentials(token_file=str(file), token="t"))
@@ -126,7 +138,7 @@ def test_a_token_file_wins_and_is_read_anew(server: PrometheusServer, tmp_path: 
     assert headers == ["Bearer first", "Bearer second"], "recommender:7"
 
 
-def test_a_token_file_that_is_gone_is_named(server: PrometheusServer, tmp_path: Path) -> None:
+def test_a_token_file_that_is_gone_is_named(server: PrometheusServer, tmp_path: Path, client_for: ClientMaker) -> None:
     credentials = Credentials(token_file=str(tmp_path / "none"))
     with pytest.raises(ConfigurationError, match=r"--prometheus-bearer-token-file=.*none: cannot be read"):
         credentials.header()
@@ -153,7 +165,7 @@ def test_a_token_file_that_is_gone_is_named(server: PrometheusServer, tmp_path: 
     ],
 )
 def test_what_a_refusal_means(
-    server: PrometheusServer, status: int, body: bytes, trouble: Trouble, remedy: str
+    server: PrometheusServer, status: int, body: bytes, trouble: Trouble, remedy: str, client_for: ClientMaker
 ) -> None:
     server.faults.append(refuse(status, body))
     with pytest.raises(HistoryError, match=rf"^up: status {status}: ") as told:
@@ -162,29 +174,30 @@ def test_what_a_refusal_means(
     assert remedy in told.value.remedy
 
 
-def test_nobody_there_may_pass(server: PrometheusServer) -> None:
+def test_nobody_there_may_pass(server: PrometheusServer, client_for: ClientMaker) -> None:
     with prometheus_server() as gone:
         client = client_for(gone)
     with pytest.raises(HistoryError, match="check --prometheus-address") as told:
         client.series_at("up", T0_NS)
     assert told.value.trouble is Trouble.TRANSIENT
-    client.close()
 
 
 def test_an_address_that_is_none_is_for_good() -> None:
-    client = PrometheusClient(ServerSettings("prometheus:9090"), lambda *_: None)
-    with pytest.raises(HistoryError, match="correct --prometheus-address") as told:
+    with (
+        closing(PrometheusClient(ServerSettings("prometheus:9090"), lambda *_: None)) as client,
+        pytest.raises(HistoryError, match="correct --prometheus-address") as told,
+    ):
         client.series_at("up", T0_NS)
     assert told.value.trouble is Trouble.FINAL
 
 
-def test_time_is_up_however_much_has_come_by_then(server: PrometheusServer) -> None:
+def test_time_is_up_however_much_has_come_by_then(server: PrometheusServer, client_for: ClientMaker) -> None:
     with pytest.raises(HistoryError, match=r"no answer within 0\.001s; raise --prometheus-query-timeout") as told:
         client_for(server, timeout=timedelta(0)).series_over("up", SPAN)
     assert told.value.trouble is Trouble.TOO_MUCH
 
 
-def test_a_certificate_must_be_trusted_unless_any_will_do(tmp_path: Path) -> None:
+def test_a_certificate_must_be_trusted_unless_any_will_do(tmp_path: Path, client_for: ClientMaker) -> None:
     texts = zip(("tls.crt", "tls.key"), Authority().issue("prometheus"), strict=True)
     certificate, key = (tmp_path / name for name, text in texts if (tmp_path / name).write_text(text))
     with prometheus_server((certificate, key)) as server:
@@ -192,8 +205,7 @@ def test_a_certificate_must_be_trusted_unless_any_will_do(tmp_path: Path) -> Non
         with pytest.raises(HistoryError, match="--prometheus-insecure") as told:
             client_for(server).series_at("up", T0_NS)
         assert told.value.trouble is Trouble.FINAL
-        settings = ServerSettings(server.url, is_insecure=True, timeout=timedelta(seconds=20))
-        PrometheusClient(settings, lambda *_: None).series_at("up", T0_NS)
+        client_for(server, is_insecure=True).series_at("up", T0_NS)
         assert [asked.query for asked in server.asked] == ["up"]
 
 
@@ -204,10 +216,9 @@ def test_instants_are_written_in_seconds(at: int, expected: str) -> None:
     assert moment_text(at) == expected
 
 
-def test_an_answer_that_is_too_large_is_not_held(server: PrometheusServer) -> None:
-    settings = ServerSettings(server.url, timeout=timedelta(seconds=20), largest_answer_bytes=50)
+def test_an_answer_that_is_too_large_is_not_held(server: PrometheusServer, client_for: ClientMaker) -> None:
     with pytest.raises(HistoryError, match="exceeds 50 bytes") as told:
-        PrometheusClient(settings, lambda *_: None).series_at("up", T0_NS)
+        client_for(server, largest_answer_bytes=50).series_at("up", T0_NS)
     assert told.value.trouble is Trouble.TOO_MUCH, "performance:R-7"
 
 
@@ -245,7 +256,7 @@ def test_a_server_that_stops_in_the_middle(sent: bytes, trouble: Trouble, said: 
     assert told.value.trouble is trouble
 
 
-def test_a_redirect_is_followed(server: PrometheusServer) -> None:
+def test_a_redirect_is_followed(server: PrometheusServer, client_for: ClientMaker) -> None:
     with prometheus_server() as front:
         front.elsewhere = server.url
         client_for(front).series_at("up", T0_NS)
