@@ -186,6 +186,13 @@ class Behaviour:
         "in the API server. Otherwise they are left out, as plain init containers always are.",
     )
 
+    strategies: bool = _switch(
+        "B-10",
+        "In the own group spec.recommender.strategy names how use becomes a recommendation: vpa-default, vpa-min0 or a "
+        "strategy that another distribution brings. Where it cannot be used vpa-default stands in, and the condition "
+        "StrategyUnavailable says why. Otherwise the field is not heeded.",
+    )
+
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:
         """Return the behaviour of a whole profile."""

@@ -11,6 +11,7 @@ from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList
+from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
@@ -36,7 +37,10 @@ from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.prometheus_setup import PrometheusAccess, credentials
 from recommender.shell.statuses import StatusWriter
+from recommender.shell.strategies import FaultReporter, load_strategies
 from recommender.shell.usage import ResourceMetricsSource, UsageSource
+from recommender.strategies.known import KnownStrategies
+from recommender.strategies.running import StrategyRuns
 
 log = structlog.get_logger()
 
@@ -80,7 +84,9 @@ async def work(
             history=prometheus.history(),
             standing=standing,
         )
-        loop = Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
+        model = ClusterModel(model_settings(config))
+        model.strategies = StrategyRuns(strategies(config, metrics))
+        loop = Loop(loop_settings(config), parts, model)
         await loop.load_history()
         vitals.start_monitoring()
         process.every("recommender round", config.recommender_interval, loop.run_round)
@@ -99,6 +105,18 @@ def usage_source(config: RecommenderConfig, client: KubeClient, metrics: Recomme
         config.external_metrics_cpu_metric, config.external_metrics_memory_metric, config.container_name_label
     )
     return ExternalMetricsSource(client, external, namespace, config.switches(), metrics)
+
+
+def strategies(config: RecommenderConfig, metrics: RecommenderMetrics) -> KnownStrategies | None:
+    """Return the strategies that VPAs may ask for, and tell of those that failed; None where none is heeded.
+
+    Objects of upstream's group have no field to ask by.
+    """
+    if config.api_group is ApiGroup.UPSTREAM or not config.switches().strategies:
+        return None
+    known, faults = load_strategies()
+    FaultReporter(metrics.strategy_errors).report(faults)
+    return known
 
 
 def model_settings(config: RecommenderConfig) -> ModelSettings:
@@ -155,6 +173,7 @@ def loop_settings(config: RecommenderConfig) -> LoopSettings:
         behaviour=behaviour,
         status_change_threshold=config.status_change_threshold if behaviour.small_status_changes_wait else 0.0,
         status_budget=config.recommender_interval if behaviour.small_status_changes_wait else None,
+        interval=config.recommender_interval,
     )
 
 

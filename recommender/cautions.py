@@ -1,11 +1,11 @@
 """Conditions that tell users how far a recommendation can be trusted: what stands in its way, and what it rests on.
 
-Spec: beyond:B-8, beyond:B-14, beyond:B-15.
+Spec: beyond:B-8, beyond:B-10, beyond:B-14, beyond:B-15.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
@@ -26,7 +26,14 @@ from recommender.grouping import Groups, MergedUsage
 from recommender.hpa_conflict import hpa_conditions
 from recommender.label_sets import TrackedVpa
 from recommender.settings import EstimatorSettings
-from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE, USAGE_FALLBACK
+from recommender.status import (
+    CAPPED_BELOW_NEED,
+    FETCHING_HISTORY,
+    HPA_CONFLICT,
+    LOW_CONFIDENCE,
+    STRATEGY_UNAVAILABLE,
+    USAGE_FALLBACK,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -64,6 +71,7 @@ def judged_types(behaviour: Behaviour) -> frozenset[str]:
         LOW_CONFIDENCE: behaviour.low_confidence_and_fetching_history_conditions,
         FETCHING_HISTORY: behaviour.low_confidence_and_fetching_history_conditions,
         USAGE_FALLBACK: behaviour.low_confidence_and_fetching_history_conditions,
+        STRATEGY_UNAVAILABLE: behaviour.strategies,
     }
     return frozenset(kind for kind, is_judged in judged.items() if is_judged)
 
@@ -77,13 +85,15 @@ def cautions(basis: Basis, settings: EstimatorSettings, behaviour: Behaviour) ->
         behaviour: Which types are judged.
     """
     judged = judged_types(behaviour)
-    found: list[dict[TrackedVpa, VpaCondition]] = []
+    found: list[Mapping[TrackedVpa, VpaCondition]] = []
     if HPA_CONFLICT in judged:
         found.append(hpa_conditions(basis.groups))
     if CAPPED_BELOW_NEED in judged:
         found.append(capped_below_need(basis))
     if LOW_CONFIDENCE in judged:
         found.append(low_confidence(basis, settings))
+    if STRATEGY_UNAVAILABLE in judged:
+        found.append(basis.groups.choice.conditions)
     merged: Cautions = {}
     for conditions in found:
         for tracked, condition in conditions.items():
@@ -144,6 +154,8 @@ def low_confidence(basis: Basis, settings: EstimatorSettings) -> dict[TrackedVpa
     samples = usage.first_sample, usage.last_sample, usage.sample_count
     unsure = seen.controls_cpu & (confidence(*samples, settings.confidence_interval_cpu) < _SURE)
     unsure |= seen.controls_memory & (confidence(*samples, settings.confidence_interval_memory) < _SURE)
+    # The bounds of other strategies narrow as these see fit.
+    unsure[seen.choice.places] = False
     interval = max(settings.confidence_interval_cpu, settings.confidence_interval_memory)
     conditions: dict[TrackedVpa, VpaCondition] = {}
     for tracked, names in _named(seen, unsure):

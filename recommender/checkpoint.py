@@ -20,6 +20,7 @@ from autoscaling.errors import CheckpointError
 from autoscaling.objectref import ObjectRef
 from recommender.histogram_bank import HistogramBank
 from recommender.instants import instant, moment
+from recommender.strategies.interface import JsonObject
 
 Integers = NDArray[np.int64]
 
@@ -69,6 +70,19 @@ class RunningWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class StrategyRecord:
+    """What a strategy has kept of one container (beyond B-10).
+
+    Args:
+        name: Name of the strategy.
+        state: A JSON object in the strategy's own form.
+    """
+
+    name: str
+    state: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
 class StoredState:
     """What has to be known of a stored checkpoint to annotate it.
 
@@ -97,6 +111,7 @@ class ContainerCheckpoint:
         updated: When it was written; None where the stored object does not say.
         version: Layout of the histograms.
         windows: Windows that still ran, whose peaks the histogram lacks.
+        strategy: What the VPA's strategy has kept, where it is another than vpa-default.
         stored_as: State of the stored object that this was read from; None for what was not read.
     """
 
@@ -111,6 +126,7 @@ class ContainerCheckpoint:
     updated: datetime | None = None
     version: str = VERSION
     windows: tuple[RunningWindow, ...] = ()
+    strategy: StrategyRecord | None = None
     stored_as: StoredState | None = field(default=None, compare=False)
 
     @property

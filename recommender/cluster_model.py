@@ -27,6 +27,7 @@ from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
 from recommender.pod_state import PodState
 from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accepted_cpu, count_fetches, take_cpu, turns
 from recommender.settings import ModelSettings
+from recommender.strategies.running import StrategyRuns
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -49,6 +50,7 @@ class ClusterModel:
         matching: Label sets, and which VPAs select them.
         pods: By namespace and name.
         vpas: By namespace and name.
+        strategies: Are told of the samples that are taken in; nobody is until they are set.
         orphans: Row of each collected aggregate that containers still hold, and by how many.
         containers_version: Changes when a container came, went, or became one whose samples are left out.
         links_version: Changes when a VPA's aggregates or policies may have changed.
@@ -63,6 +65,7 @@ class ClusterModel:
         self.matching = Matching()
         self.pods: dict[NamespacedName, PodState] = {}
         self.vpas: dict[NamespacedName, TrackedVpa] = {}
+        self.strategies = StrategyRuns()
         self.orphans: dict[int, int] = {}
         self.containers_version = 0
         self.links_version = 0
@@ -293,9 +296,14 @@ class ClusterModel:
     def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
         """Take in one fetch: of each container a CPU and a memory sample, except where one is missing."""
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
+        before = self.containers.last_memory.take(usage.containers) if self.strategies.is_listening else None
         cpu = self._take_cpu(usage.cpu_samples(), split, now)
         memory = self._take_memory(usage.memory_samples(), split, now)
         count_fetches(self.containers, self.aggregates, usage, memory)
+        if before is not None:
+            # The same look at memory again counts as a peak, but is no news.
+            heard = usage.only(cpu, memory & (usage.instants > before))
+            self.strategies.observe(self.groups(), self.containers, heard)
         return UsageOutcome(cpu, memory)
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
@@ -304,7 +312,10 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
-        return self._take_cpu(samples, turns(self.containers, samples.containers), now)
+        accepted = self._take_cpu(samples, turns(self.containers, samples.containers), now)
+        if self.strategies.is_listening:
+            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=True))
+        return accepted
 
     def _take_cpu(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
         accepted = accepted_cpu(self.containers, samples, split)
@@ -319,7 +330,10 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
-        return self._take_memory(samples, turns(self.containers, samples.containers), now)
+        accepted = self._take_memory(samples, turns(self.containers, samples.containers), now)
+        if self.strategies.is_listening:
+            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=False))
+        return accepted
 
     def _take_memory(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
         if self._is_any_bare():
@@ -338,6 +352,8 @@ class ClusterModel:
         )
         self._restore_aggregates(kills.containers, now)
         taken = take_ooms(self.containers, self.aggregates, kills)
+        if self.strategies.is_listening:
+            self.strategies.observe_ooms(self.groups(), self.containers, kills.those(taken.recorded))
         for place, recorded in zip(known, taken.recorded, strict=True):
             outcomes[place] = OomOutcome.RECORDED if recorded else OomOutcome.TOO_OLD
         return OomsOutcome(tuple(outcome for outcome in outcomes if outcome is not None), taken.needs)

@@ -47,13 +47,13 @@ class Estimates:
     memory: Integers
 
 
-def confidence(first: Integers, last: Integers, count: Integers, interval: timedelta) -> Floats:
+def confidence(first: Integers, last: Integers, count: Integers | Floats, interval: timedelta) -> Floats:
     """Return how much history there is: 1.0 for one interval of one CPU sample a minute.
 
     Args:
         first: int64[n], instant of the first sample, ``NEVER`` for none.
         last: int64[n], instant of the last sample, ``NEVER`` for none.
-        count: int64[n], samples.
+        count: int64[n] or float64[n], samples of a minute.
         interval: History that counts as 1.
 
     Returns:
@@ -76,14 +76,14 @@ def bounds(base: Integers, margin_fraction: float, sure: Floats, minimum: Intege
     Returns:
         int64[3, n], in the unit of ``base``.
     """
-    amounts = base + scaled(base, margin_fraction)
+    raised = base + scaled(base, margin_fraction)
     with np.errstate(divide="ignore", invalid="ignore"):
         lower = power_each(1.0 + _LOWER_MULTIPLIER / sure, _LOWER_EXPONENT)
         upper = power_each(1.0 + _UPPER_MULTIPLIER / sure, _UPPER_EXPONENT)
-    amounts[LOWER_BOUND] = scaled(amounts[LOWER_BOUND], lower)
-    amounts[UPPER_BOUND] = scaled(amounts[UPPER_BOUND], upper)
-    np.maximum(amounts, minimum, out=amounts)
-    return amounts
+    raised[LOWER_BOUND] = scaled(raised[LOWER_BOUND], lower)
+    raised[UPPER_BOUND] = scaled(raised[UPPER_BOUND], upper)
+    np.maximum(raised, minimum, out=raised)
+    return raised
 
 
 def container_minimum(pod_minimum: float, containers: Integers) -> Integers:
@@ -113,8 +113,22 @@ class Minimums:
 
 
 def minimums(groups: Groups, settings: EstimatorSettings) -> Minimums:
-    """Return each group's share of the least amounts of a pod."""
+    """Return each group's share of the least amounts of a pod, as its VPA's strategy has them."""
     sharing = np.maximum(groups.scaled_in_vpa, 1)
+    least = shares(sharing, settings)
+    for adjusted, places in groups.choice.adjusted:
+        other = shares(sharing[places], adjusted(settings))
+        least.cpu[places], least.memory[places] = other.cpu, other.memory
+    return least
+
+
+def shares(sharing: Integers, settings: EstimatorSettings) -> Minimums:
+    """Return each container's share of the least amounts of a pod.
+
+    Args:
+        sharing: int64[n], containers that share them, itself included.
+        settings: Tells the amounts.
+    """
     pod_cpu = float(truncated(np.array([settings.pod_minimum_cpu_millicores * 0.001 * MILLICORES_PER_CORE]))[0])
     return Minimums(
         container_minimum(pod_cpu, sharing),
@@ -130,7 +144,17 @@ def estimate(groups: Groups, usage: MergedUsage, settings: EstimatorSettings) ->
         usage: Their merged use.
         settings: Margin, confidence and minimum.
     """
-    least = minimums(groups, settings)
+    return amounts(usage, minimums(groups, settings), settings)
+
+
+def amounts(usage: MergedUsage, least: Minimums, settings: EstimatorSettings) -> Estimates:
+    """Return the amounts for containers by their use.
+
+    Args:
+        usage: Of each container.
+        least: Of each container.
+        settings: Margin and confidence.
+    """
     samples = usage.first_sample, usage.last_sample, usage.sample_count
     return Estimates(
         bounds(

@@ -23,6 +23,7 @@ from recommender.histogram_bank import HistogramBank
 from recommender.instants import LATEST, NEVER
 from recommender.label_sets import TrackedVpa
 from recommender.settings import EstimatorSettings
+from recommender.strategies.choice import NO_CHOICE, Choice
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -48,6 +49,7 @@ class Groups:
         controls_cpu: bool[groups], whether CPU is recommended.
         controls_memory: bool[groups], whether memory is recommended.
         is_present: bool[groups], whether the container takes its share of a pod's minimum.
+        choice: What strategies other than vpa-default make of some of them.
     """
 
     vpas: tuple[TrackedVpa, ...]
@@ -61,6 +63,7 @@ class Groups:
     controls_cpu: Flags
     controls_memory: Flags
     is_present: Flags
+    choice: Choice = NO_CHOICE
 
     @classmethod
     def of(cls, vpas: Sequence[TrackedVpa]) -> Groups:
@@ -118,14 +121,14 @@ class MergedUsage:
         memory: float64[3, groups], likewise, in bytes.
         first_sample: int64[groups], instant of the first CPU sample, ``NEVER`` for none.
         last_sample: int64[groups], instant of the last CPU sample, ``NEVER`` for none.
-        sample_count: int64[groups], CPU samples.
+        sample_count: int64[groups] or float64[groups], CPU samples of a minute.
     """
 
     cpu: Floats
     memory: Floats
     first_sample: Integers
     last_sample: Integers
-    sample_count: Integers
+    sample_count: Integers | Floats
 
 
 def merge_members(bank: HistogramBank, members: Integers, starts: Integers, sizes: Integers) -> HistogramBank:

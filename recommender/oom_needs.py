@@ -62,7 +62,16 @@ def with_needs(aggregates: AggregateTable, groups: Groups, usage: MergedUsage) -
     """
     if not len(groups):
         return usage
-    needs = np.maximum.reduceat(aggregates.oom_need[groups.members], groups.starts)
+    return raised(usage, np.maximum.reduceat(aggregates.oom_need[groups.members], groups.starts))
+
+
+def raised(usage: MergedUsage, needs: Integers) -> MergedUsage:
+    """Return usage with target and upper bound of memory no less than needs.
+
+    Args:
+        usage: Of n groups or containers.
+        needs: int64[n], bytes, 0 for none.
+    """
     if not needs.any():
         return usage
     memory = usage.memory.copy()

@@ -23,6 +23,7 @@ from recommender.oom_needs import with_needs
 from recommender.postprocess import humanised, recommendations, rounded_estimates
 from recommender.quality import Members, TargetChanges, replace_targets
 from recommender.settings import EstimatorSettings, RenderingSettings
+from recommender.strategies.applying import as_strategies_say, with_strategies
 from recommender.unseen import without_silent_entries, without_unseen
 
 Integers = NDArray[np.int64]
@@ -54,17 +55,19 @@ def recommend(
 
     Args:
         model: Reference times of aggregates may move on.
-        groups: Groups of its VPAs.
+        groups: Groups of its VPAs, with what other strategies make of them.
         settings: How histograms become amounts.
         rendering: How amounts become quantities.
         behaviour: Whether resources of which nothing was seen are left out, whether requests beside a horizontal
             autoscaler are derived, and which conditions there are.
     """
     seen = without_unseen(model.aggregates, groups) if behaviour.no_recommendation_without_samples else groups
+    seen = as_strategies_say(groups, seen)
     usage = with_needs(model.aggregates, seen, merged_usage(model.aggregates, seen, settings))
     if behaviour.hpa_conflict is HpaConflict.DERIVE:
         note_use(seen, usage, settings)
-    estimates = rounded_estimates(seen, estimate(seen, usage, settings), rendering)
+    estimated = with_strategies(seen, estimate(seen, usage, settings))
+    estimates = rounded_estimates(seen, estimated, rendering)
     changes = remember_targets(model.aggregates, seen, estimates, rendering)
     found = without_silent_entries(groups, seen, recommendations(seen, estimates, rendering))
     basis = Basis(groups, seen, usage, found, rendering.maximum)

@@ -5,7 +5,7 @@ Spec: recommender 2.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -53,6 +53,12 @@ class SampleColumns:
         """
         return self if flags.all() else self.select(flags)
 
+    def as_usage(self, *, is_cpu: bool) -> UsageColumns:
+        """Return the samples as a fetch that says nothing of the other resource."""
+        nothing = np.full(len(self), MISSING, dtype=np.int64)
+        cpu, memory = (self.amounts, nothing) if is_cpu else (nothing, self.amounts)
+        return UsageColumns(self.containers, self.instants, cpu, memory)
+
 
 @dataclass(frozen=True, slots=True)
 class UsageColumns:
@@ -79,6 +85,15 @@ class UsageColumns:
     def memory_samples(self) -> SampleColumns:
         """Return the memory samples."""
         return SampleColumns(self.containers, self.instants, self.memory)
+
+    def only(self, cpu: Flags, memory: Flags) -> UsageColumns:
+        """Return the fetch without the samples whose flag is not set.
+
+        Args:
+            cpu: bool[n].
+            memory: bool[n].
+        """
+        return replace(self, cpu=np.where(cpu, self.cpu, MISSING), memory=np.where(memory, self.memory, MISSING))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ FETCHING_HISTORY: Final = "FetchingHistory"
 HPA_CONFLICT: Final = "HPAConflict"
 CAPPED_BELOW_NEED: Final = "CappedBelowObservedNeed"
 USAGE_FALLBACK: Final = "UsageFallback"
+STRATEGY_UNAVAILABLE: Final = "StrategyUnavailable"
 
 NO_PODS_REASON: Final = "NoPodsMatched"
 NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import csv
 import importlib.metadata
 import re
@@ -42,8 +43,10 @@ def test_the_wheel_holds_the_five_packages_and_nothing_else(wheel: Path) -> None
 def test_the_wheel_has_its_console_scripts_and_licence(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     entry_points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
-    scripts = set(re.findall(r"^([a-z-]+) = ", archive.read(entry_points).decode(), re.MULTILINE))
-    assert scripts == {
+    points = configparser.ConfigParser()
+    points.read_string(archive.read(entry_points).decode())
+    assert set(points["evenkeel.strategies"]) == {"vpa-default", "vpa-min0"}, "beyond:B-10"
+    assert set(points["console_scripts"]) == {
         "evenkeel",
         "kubectl-evenkeel",
         "evenkeel-recommender",

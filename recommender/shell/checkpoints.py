@@ -97,7 +97,7 @@ class CheckpointKeeper:
             tracked, checkpoints = entry
             pairs = [(checkpoint, known.get((checkpoint.namespace, checkpoint.name))) for checkpoint in checkpoints]
             written = [
-                await self._write_one(checkpoint, old)
+                await self._write_one(model.strategies.recorded(checkpoint, tracked, old), old)
                 for checkpoint, old in pairs
                 if may_replace(checkpoint, old, tracked, model.settings.memory_interval)
             ]

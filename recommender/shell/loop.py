@@ -29,6 +29,7 @@ from recommender.shell.owners import OwnerFollower
 from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.status_updates import StatusUpdates
+from recommender.shell.strategies import FaultReporter
 from recommender.shell.takeover import take_over
 from recommender.status import (
     FETCHING_HISTORY,
@@ -61,11 +62,14 @@ class Loop:
     _matcher: UsageMatcher = field(init=False)
     _owners: OwnerFollower = field(init=False)
     _updates: StatusUpdates = field(init=False)
+    _strategy_faults: FaultReporter = field(init=False)
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
         self._owners = OwnerFollower(self.settings.behaviour, self.parts.caches.controllers)
         self.model.key_of = self._owners.keys
+        self.model.strategies.sample_length = self.settings.interval
+        self._strategy_faults = FaultReporter(self.parts.metrics.strategy_errors)
         self._updates = StatusUpdates(self.settings, self.parts, self.model)
 
     async def load_history(self) -> None:
@@ -84,6 +88,7 @@ class Loop:
             # A window goes on only in a container that is known.
             await self._load_pods(now)
         failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
+        self.model.strategies.take_up(self.model.groups(), stored)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
@@ -100,7 +105,10 @@ class Loop:
             # History of pods that live is taken in for what they are now.
             await self._load_pods(now)
         pods = tuple(self.parts.caches.pods.snapshot())
+        strategies = self.model.strategies
+        strategies.sample_length = history.settings.request.resolution
         await history.load(self.model, Surroundings(pods, asked_labels, now))
+        strategies.sample_length = self.settings.interval
 
     async def announce_fetching(self) -> None:
         """Say of every VPA served that its history is being loaded; the first round says that it no longer is.
@@ -143,6 +151,7 @@ class Loop:
             if self.parts.history is None:
                 await self.parts.checkpoints.write(self.model, self.parts.caches, written_at)
                 await self.parts.checkpoints.collect_orphans(self.parts.caches, written_at)
+        self._strategy_faults.report(self.model.strategies.take_faults())
         with step.labels("GarbageCollect").time():
             await self._collect_garbage()
 

@@ -161,6 +161,7 @@ class RecommenderMetrics:
     usage: UsageMetrics
     resource_reads: Counter
     oom_kills: Counter
+    strategy_errors: Counter
     quality: QualityMetrics
 
     @classmethod
@@ -204,6 +205,12 @@ class RecommenderMetrics:
                 "evenkeel_recommender_oom_kills",
                 "OOM kills noticed, by what became of them",
                 ["outcome"],
+                registry=registry,
+            ),
+            strategy_errors=Counter(
+                "evenkeel_recommender_strategy_errors",
+                "Failures of strategies that other distributions bring",
+                ["strategy", "reason"],
                 registry=registry,
             ),
             quality=QualityMetrics.register(registry),

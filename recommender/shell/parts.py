@@ -33,6 +33,7 @@ class LoopSettings:
         status_change_threshold: Share by which an amount must have moved for its status to be written at once; 0 writes
             every change.
         status_budget: Time for writing statuses in one round; None for as long as it takes.
+        interval: Time between two rounds.
     """
 
     name: str
@@ -43,6 +44,7 @@ class LoopSettings:
     behaviour: Behaviour
     status_change_threshold: float = 0.0
     status_budget: timedelta | None = None
+    interval: timedelta = timedelta(minutes=1)
 
     def serves(self, vpa: Vpa) -> bool:
         """Say whether a VPA is this recommender's (spec: recommender:6.2)."""

@@ -81,6 +81,7 @@ class StatusUpdates:
         groups, unreadable = self.model.groups(), caches.vpas.unreadable
         if behaviour.renamed_or_removed_containers:
             groups = without_removed(self.model, groups, now)
+        groups = self.model.strategies.applied(groups, now)
         recommended = recommend(self.model, groups, self.settings.estimator, self.settings.rendering, behaviour)
         pod_counts = [tracked.pod_count for tracked in groups.vpas]
         metrics.quality.show_changes(groups.vpas, pod_counts, recommended.changes)

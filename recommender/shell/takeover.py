@@ -31,6 +31,7 @@ def take_over(
         return
     taken = late_checkpoints(fresh, stored)
     failures = load_checkpoints(model, taken, now)
+    model.strategies.take_up(model.groups(), taken)
     for failure in failures:
         log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
     if taken:

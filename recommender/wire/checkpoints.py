@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from typing import cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.wire.objects import Json, Wire, timestamp
-from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint, RunningWindow, StoredState
+from recommender.checkpoint import (
+    ContainerCheckpoint,
+    HistogramCheckpoint,
+    RunningWindow,
+    StoredState,
+    StrategyRecord,
+)
+from recommender.strategies.interface import JsonObject
 
 STATE_ANNOTATION = "evenkeel.dev/state"
 """Holds the running windows of a checkpoint of upstream's group."""
@@ -50,6 +58,14 @@ class _Window(Wire):
         return RunningWindow(self.pod, self.peak_bytes, self.usage_peak_bytes, self.window_end, self.last_sample)
 
 
+class _Strategy(Wire):
+    name: str = ""
+    state: dict[str, JsonValue] = Field(default_factory=dict)
+
+    def snapshot(self) -> StrategyRecord:
+        return StrategyRecord(self.name, cast("JsonObject", self.state))
+
+
 class _State(Wire):
     """The value of the annotation, for which the definition of upstream's group has no field."""
 
@@ -71,6 +87,7 @@ class _Status(Wire):
     last_update_time: datetime | None = None
     version: str = ""
     running_windows: list[_Window] | None = None
+    strategy: _Strategy | None = None
 
 
 class _Checkpoint(Wire):
@@ -110,6 +127,7 @@ def decode_checkpoint(raw: bytes) -> ContainerCheckpoint:
         updated=status.last_update_time,
         version=status.version,
         windows=_windows(checkpoint),
+        strategy=status.strategy.snapshot() if status.strategy else None,
         stored_as=StoredState(checkpoint.metadata.resource_version, checkpoint.metadata.annotations is not None),
     )
 
@@ -167,7 +185,7 @@ def checkpoint_patch(checkpoint: ContainerCheckpoint, api_version: str, stored: 
         stored: Its state as last seen; None where it was not seen.
     """
     operations: list[Json] = [{"op": "replace", "path": "/status", "value": _status(checkpoint, api_version)}]
-    if not checkpoint.windows or _has_field(api_version) or stored is None:
+    if not checkpoint.windows or _has_fields(api_version) or stored is None:
         return operations
     state = _state_text(checkpoint)
     if stored.is_annotated:
@@ -183,7 +201,7 @@ def checkpoint_patch(checkpoint: ContainerCheckpoint, api_version: str, stored: 
 def checkpoint_json(checkpoint: ContainerCheckpoint, api_version: str) -> dict[str, Json]:
     """Return a whole new checkpoint object."""
     metadata: dict[str, Json] = {"name": checkpoint.name, "namespace": checkpoint.namespace}
-    if checkpoint.windows and not _has_field(api_version):
+    if checkpoint.windows and not _has_fields(api_version):
         metadata["annotations"] = {STATE_ANNOTATION: _state_text(checkpoint)}
     return {
         "apiVersion": api_version,
@@ -194,15 +212,17 @@ def checkpoint_json(checkpoint: ContainerCheckpoint, api_version: str) -> dict[s
     }
 
 
-def _has_field(api_version: str) -> bool:
-    """Say whether the object's definition has a field for running windows."""
+def _has_fields(api_version: str) -> bool:
+    """Say whether the object's definition has fields for running windows and states of strategies."""
     return api_version.partition("/")[0] != ApiGroup.UPSTREAM
 
 
 def _status(checkpoint: ContainerCheckpoint, api_version: str) -> dict[str, Json]:
     body = checkpoint_status_json(checkpoint)
-    if checkpoint.windows and _has_field(api_version):
+    if checkpoint.windows and _has_fields(api_version):
         body["runningWindows"] = _windows_json(checkpoint)
+    if checkpoint.strategy is not None and _has_fields(api_version):
+        body["strategy"] = {"name": checkpoint.strategy.name, "state": dict(checkpoint.strategy.state)}
     return body
 
 

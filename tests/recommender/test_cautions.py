@@ -17,7 +17,14 @@ from autoscaling.vpa import ContainerPolicy, ScalingMode, VpaCondition
 from recommender.cautions import judged_types
 from recommender.recommending import recommend
 from recommender.settings import EstimatorSettings, RenderingSettings
-from recommender.status import CAPPED_BELOW_NEED, FETCHING_HISTORY, HPA_CONFLICT, LOW_CONFIDENCE, USAGE_FALLBACK
+from recommender.status import (
+    CAPPED_BELOW_NEED,
+    FETCHING_HISTORY,
+    HPA_CONFLICT,
+    LOW_CONFIDENCE,
+    STRATEGY_UNAVAILABLE,
+    USAGE_FALLBACK,
+)
 from tests.builders import T0, amounts
 from tests.recommender.scene import DAY, HOUR, MINUTE, UPSTREAM, Scene, columns, of_one_container, pod, vpa
 
@@ -44,10 +51,18 @@ def cautions(
         (
             "evenkeel",
             EVENKEEL,
-            {HPA_CONFLICT, CAPPED_BELOW_NEED, LOW_CONFIDENCE, FETCHING_HISTORY, USAGE_FALLBACK},
+            {
+                HPA_CONFLICT,
+                CAPPED_BELOW_NEED,
+                LOW_CONFIDENCE,
+                FETCHING_HISTORY,
+                USAGE_FALLBACK,
+                STRATEGY_UNAVAILABLE,
+            },
         ),
         ("upstream", UPSTREAM, set()),
         ("beyond:B-14", replace(UPSTREAM, hpa_conflict=HpaConflict.DERIVE), {HPA_CONFLICT}),
+        ("beyond:B-10", replace(UPSTREAM, strategies=True), {STRATEGY_UNAVAILABLE}),
         ("beyond:B-15", replace(UPSTREAM, capped_below_need=True), {CAPPED_BELOW_NEED}),
         (
             "beyond:B-8",

@@ -1,0 +1,99 @@
+"""Strategies of other distributions: found by their entry points, and their failures told (spec: beyond:B-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, EntryPoint, distributions
+
+import structlog
+from prometheus_client import Counter
+
+from recommender.strategies.faults import Fault, FaultReason, error_text
+from recommender.strategies.known import ENTRY_POINTS, KnownStrategies, Plugin, as_plugin, known_strategies
+
+_OURSELVES = "evenkeel"
+_NAMELESS = "(nameless)"
+
+log = structlog.get_logger()
+
+
+def load_strategies() -> tuple[KnownStrategies, tuple[Fault, ...]]:
+    """Import what other distributions name as strategies; one that fails keeps no other from being loaded.
+
+    Returns:
+        What there is, and all that is wrong.
+    """
+    known, faults = known_strategies(_found())
+    for plugin in known.plugins.values():
+        log.info("strategy found", strategy=plugin.name, distribution=plugin.distribution)
+    return known, faults
+
+
+def _found() -> Iterator[Plugin | Fault]:
+    """Yield strategies and failures, by the names of their distributions; of two of one name the first on the path."""
+    ours = {_OURSELVES}
+    first: dict[str, Distribution] = {}
+    for distribution in distributions():
+        first.setdefault(_name_of(distribution), distribution)
+    for name in sorted(first.keys() - ours):
+        yield from _strategies_of(name, first[name])
+
+
+def _name_of(distribution: Distribution) -> str:
+    # What is half installed has no metadata, and so no name.
+    name: str | None = distribution.metadata["Name"] if distribution.read_text("METADATA") else None
+    return (name or _NAMELESS).lower().replace("_", "-")
+
+
+def _strategies_of(name: str, distribution: Distribution) -> Iterator[Plugin | Fault]:
+    """Yield the strategies of one distribution."""
+    described = name if name == _NAMELESS else f"{name} {distribution.version}"
+    try:
+        points = tuple(distribution.entry_points.select(group=ENTRY_POINTS))
+    except Exception as error:  # noqa: BLE001 - files that anybody may have written
+        log.warning("entry points not read", distribution=described, error=error_text(error))
+        return
+    for point in sorted(points, key=lambda each: each.name):
+        yield _loaded(point, described)
+
+
+def _loaded(point: EntryPoint, distribution: str) -> Plugin | Fault:
+    try:
+        found = point.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code
+        problem = f"importing {point.value} raised {error_text(error)}"
+        return Fault(point.name, distribution, FaultReason.IMPORT, problem)
+    return as_plugin(point.name, distribution, found)
+
+
+class FaultReporter:
+    """Tells of failures: all are counted, and one that goes on from round to round is logged once.
+
+    Args:
+        errors: Counts by strategy and reason.
+    """
+
+    def __init__(self, errors: Counter) -> None:
+        self._errors = errors
+        self._told: frozenset[tuple[str, FaultReason]] = frozenset()
+
+    def report(self, faults: Iterable[Fault]) -> None:
+        """Tell of the failures of one round."""
+        failed: dict[tuple[str, FaultReason], Fault] = {}
+        for fault in faults:
+            self._errors.labels(fault.strategy, fault.reason.value).inc()
+            failed.setdefault((fault.strategy, fault.reason), fault)
+        for kind in failed.keys() - self._told:
+            _log(failed[kind])
+        self._told = frozenset(failed)
+
+
+def _log(fault: Fault) -> None:
+    log.error(
+        "strategy cannot be used",
+        strategy=fault.strategy,
+        distribution=fault.distribution,
+        reason=fault.reason.value,
+        error=fault.problem,
+        until="the recommender restarts" if fault.is_lasting else "the next round",
+    )

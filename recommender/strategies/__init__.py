@@ -1,0 +1,1 @@
+"""Strategies: how samples of use become recommendations (spec: beyond:B-10)."""
