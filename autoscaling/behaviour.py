@@ -192,6 +192,25 @@ class Behaviour:
         "strategy that another distribution brings. Where it cannot be used vpa-default stands in, and the condition "
         "StrategyUnavailable says why. Otherwise the field is not heeded.",
     )
+    timers: bool = _switch(
+        "B-20, K-1, K-19, K-32",
+        "How long a resize has been waited for counts from when this one was accepted, noted on the pod, or from when "
+        "its condition changed where somebody else asked for it, through restarts of the updater; conditions about an "
+        "earlier spec are not believed, and a state that is not known is waited for as one in progress. Otherwise it "
+        "counts from when an updater first saw a pod of that name in the middle of any resize.",
+    )
+    infeasible_memory: bool = _switch(
+        "B-28, K-2, K-4",
+        "An error of the node in the middle of a resize is waited for as one in progress, and mode InPlace sends "
+        "nothing while a resize waits or the group's budget is used up. Otherwise an error leads to eviction at once, "
+        "and mode InPlace sends the same resize every round.",
+    )
+    converged_means_compared: bool = _switch(
+        "B-45",
+        "A resize is done once the amounts that the node reports are those of the spec, allowing for the runtime's "
+        "rounding. Otherwise it is done as soon as no condition says that it is not, which is wrong for half a minute "
+        "after a restart of the kubelet.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

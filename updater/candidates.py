@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from autoscaling.capping import ProcessedRecommendation
 from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
+from autoscaling.pod import Pod
 from autoscaling.vpa import UpdateMode
 from updater.acceptance import judge, meets_requirements
 from updater.assessment import Assessor
@@ -15,7 +16,7 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.eviction import clear_eviction
 from updater.group import Groups, is_boosted
-from updater.in_place import InPlaceDecision, Verdict, decide_in_place
+from updater.in_place import InPlaceDecision, Verdict, decide_in_place, heeds_deferral
 from updater.priority import Priority
 from updater.selection import Member, passive_reason
 
@@ -61,7 +62,7 @@ class Sorted:
 
     candidates: tuple[Candidate, ...]
     refusals: tuple[Refusal, ...]
-    timed: tuple[ObjectRef, ...] = ()
+    timed: tuple[Pod, ...] = ()
 
 
 def acts_in_place(circumstances: Circumstances) -> bool:
@@ -80,11 +81,11 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
     assessor = Assessor(circumstances)
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
-    timed: list[ObjectRef] = []
+    timed: list[Pod] = []
     for member in members:
         obstacle, is_timed = _first_look(member, groups, circumstances)
         if is_timed:
-            timed.append(member.pod.ref)
+            timed.append(member.pod)
         found = (
             Refusal(member.pod.ref, obstacle, uid=member.pod.uid)
             if obstacle
@@ -122,11 +123,11 @@ def _first_look(member: Member, groups: Groups, circumstances: Circumstances) ->
 
 
 def _ruled_out(decision: InPlaceDecision, circumstances: Circumstances) -> Reason | None:
-    """Return why an in-place decision ends the matter; mode InPlace goes on even where it is to be deferred (M-19)."""
+    """Return why an in-place decision ends the matter (M-19)."""
     match decision.verdict:
         case Verdict.INFEASIBLE_REMEMBERED:
             return decision.reason
-        case Verdict.DEFERRED if not circumstances.is_in_place_only:
+        case Verdict.DEFERRED if heeds_deferral(circumstances):
             return decision.reason
         case _:
             return None

@@ -8,6 +8,7 @@ from datetime import datetime
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.vpa import UpdateMode, Vpa
 from updater.infeasible import InfeasibleMemory
+from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
 from updater.settings import Settings
 from updater.surroundings import UNKNOWN, Surroundings
@@ -19,6 +20,7 @@ class Memory:
 
     infeasible: InfeasibleMemory = field(default_factory=InfeasibleMemory)
     watch: ResizeWatch = field(default_factory=ResizeWatch)
+    sightings: Sightings = field(default_factory=Sightings)
 
 
 @dataclass(frozen=True, slots=True)

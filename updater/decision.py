@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
@@ -244,6 +245,8 @@ class Decision:
         is_guarded: Whether the call must name that UID.
         patches: What a RESIZE sends.
         claim: What a RESIZE or an EVICT takes up once it is accepted.
+        restarts: With a RESIZE that is to be noted on the pod once it is accepted, the restart counts to note (see
+            ``resize_request``); None where it is not noted.
         missing: What the pod's node lacks for all that the pod should get, in nano-units by resource.
     """
 
@@ -256,6 +259,7 @@ class Decision:
     is_guarded: bool = False
     patches: PodPatches | None = None
     claim: Claim = NO_CLAIM
+    restarts: Mapping[str, int] | None = None
     missing: Amounts = field(default_factory=dict)
 
 

@@ -10,7 +10,8 @@ from autoscaling.pod import Pod, PodPhase
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.group import Group
-from updater.resize_status import ResizeStatus, resize_status
+from updater.resize_progress import resize_progress, waited
+from updater.resize_status import ResizeStatus
 from updater.settings import Settings
 
 
@@ -41,7 +42,7 @@ def clear_eviction(pod: Pod, group: Group | Reason, circumstances: Circumstances
         return Clearance(is_given=True)
     if group.is_below_minimum:
         return Clearance(is_given=False, reason=Reason.BELOW_MIN_REPLICAS)
-    status = resize_status(pod)
+    status = resize_progress(pod, circumstances.settings.behaviour)
     if status is not None:
         return clear_fallback(pod, status, group, circumstances)
     if group.is_disruptable:
@@ -51,8 +52,7 @@ def clear_eviction(pod: Pod, group: Group | Reason, circumstances: Circumstances
 
 def clear_fallback(pod: Pod, status: ResizeStatus, group: Group, circumstances: Circumstances) -> Clearance:
     """Say whether a pod in the middle of a resize may be evicted: its time is up and the budget allows it (C-5)."""
-    waited = circumstances.memory.watch.waited(pod.ref, circumstances.now)
-    reason = give_up_reason(status, waited, circumstances.settings)
+    reason = give_up_reason(status, time_waited(pod, status, circumstances), circumstances.settings)
     if reason is None:
         return Clearance(is_given=False, reason=Reason.RESIZE_PENDING, is_timed=True)
     if group.is_disruptable:
@@ -60,21 +60,42 @@ def clear_fallback(pod: Pod, status: ResizeStatus, group: Group, circumstances: 
     return Clearance(is_given=False, reason=group.shortage, is_timed=True)
 
 
-def give_up_reason(status: ResizeStatus, waited: timedelta, settings: Settings) -> Reason | None:
+def time_waited(pod: Pod, status: ResizeStatus, circumstances: Circumstances) -> timedelta:
+    """Return how long a pod's resize has been waited for, by the switch ``timers`` (updater C-5, beyond:B-20)."""
+    memory, now = circumstances.memory, circumstances.now
+    if circumstances.settings.behaviour.timers:
+        return waited(pod, status, memory.sightings, now)
+    return memory.watch.waited(pod.ref, now)
+
+
+def give_up_reason(status: ResizeStatus, waited_for: timedelta, settings: Settings) -> Reason | None:
     """Return why an unfinished resize is given up, None while it gets more time.
 
     Args:
-        waited: Time since the pod was first seen in the middle of a resize.
+        waited_for: How long it has been waited for.
 
-    Spec: updater C-5 (once the budget allows), D-26, D-27, D-29 to D-32.
+    Spec: updater C-5 (once the budget allows), D-26, D-27, D-29 to D-32; beyond:B-20, B-28.
     """
-    match status:
-        case ResizeStatus.DEFERRED if waited <= settings.deferred_timeout:
-            return None
-        case ResizeStatus.IN_PROGRESS if waited <= settings.progress_timeout:
-            return None
-        case ResizeStatus.DEFERRED | ResizeStatus.IN_PROGRESS:
-            return Reason.RESIZE_TIMED_OUT
-        case ResizeStatus.INFEASIBLE | ResizeStatus.ERROR | ResizeStatus.UNKNOWN:
+    match patience(status, settings):
+        case None:
             return Reason.RESIZE_FAILED
+        case limit if waited_for <= limit:
+            return None
+        case _:
+            return Reason.RESIZE_TIMED_OUT
+
+
+def patience(status: ResizeStatus, settings: Settings) -> timedelta | None:
+    """Return how long a resize in some state is waited for, None where it is not."""
+    match status:
+        case ResizeStatus.DEFERRED:
+            return settings.deferred_timeout
+        case ResizeStatus.IN_PROGRESS | ResizeStatus.REQUESTED:
+            return settings.progress_timeout
+        case ResizeStatus.INFEASIBLE:
+            return None
+        case ResizeStatus.UNKNOWN:
+            return settings.progress_timeout if settings.behaviour.timers else None
+        case ResizeStatus.ERROR:
+            return settings.progress_timeout if settings.behaviour.infeasible_memory else None
     assert_never(status)

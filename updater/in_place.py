@@ -10,7 +10,8 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.eviction import clear_fallback
 from updater.group import Group
-from updater.resize_status import ResizeStatus, resize_status
+from updater.resize_progress import resize_progress
+from updater.resize_status import ResizeStatus
 
 
 class Verdict(Enum):
@@ -63,12 +64,20 @@ def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstance
         return _deferred(Reason.NO_RECOMMENDATION)
     if circumstances.is_in_place_only and circumstances.memory.infeasible.holds_back(pod.uid, recommendation):
         return InPlaceDecision(Verdict.INFEASIBLE_REMEMBERED, Reason.INFEASIBLE_REMEMBERED)
-    status = resize_status(pod)
+    status = resize_progress(pod, settings.behaviour)
     if status is not None:
         return _decide_resizing(pod, status, group, circumstances)
     if group.is_disruptable or (settings.skips_disruption_budget and is_restart_free(pod)):
         return _APPROVED
     return _deferred(group.shortage)
+
+
+def heeds_deferral(circumstances: Circumstances) -> bool:
+    """Say whether a pod whose resize is to be deferred is left alone (updater M-19, M-20, beyond:B-28).
+
+    Upstream's mode InPlace goes on all the same, so the group's budget holds nothing back there (K-2).
+    """
+    return not circumstances.is_in_place_only or circumstances.settings.behaviour.infeasible_memory
 
 
 def is_restart_free(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from autoscaling.limitrange import NO_LIMITS
-from autoscaling.objectref import ObjectRef
+from autoscaling.pod import Pod
 from autoscaling.vpa import Recommendation
 from updater.candidates import acts_in_place, sort_out
 from updater.circumstances import Circumstances, Memory
@@ -47,7 +47,7 @@ class Findings:
         earlier: What the VPAs before it added.
     """
 
-    timed: tuple[ObjectRef, ...]
+    timed: tuple[Pod, ...]
     infeasible: Mapping[str, Recommendation]
     earlier: Findings | None
 
@@ -91,22 +91,30 @@ class Plan:
         """
         selection = select(snapshot, settings)
         if selection.live_uids is not None:
-            memory = replace(memory, infeasible=memory.infeasible.keeping(selection.live_uids))
+            memory = replace(
+                memory,
+                infeasible=memory.infeasible.keeping(selection.live_uids),
+                sightings=memory.sightings.keeping(selection.live_uids),
+            )
         dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
         return _advanced(cls(Round(snapshot, selection, now, memory, settings), settled=dropped))
 
     @property
     def memory(self) -> Memory:
         """What the next round is to get, as far as this one has come."""
-        timed: list[ObjectRef] = []
+        timed: list[Pod] = []
         infeasible: dict[str, Recommendation] = {}
         findings = _with_findings(self).findings
         while findings is not None:
             timed += findings.timed
             infeasible |= findings.infeasible
             findings = findings.earlier
-        carried = self.round.memory
-        return Memory(carried.infeasible.remembering(infeasible), carried.watch.seeing(timed, self.round.now))
+        carried, now = self.round.memory, self.round.now
+        if self.round.settings.behaviour.timers:
+            carried = replace(carried, sightings=carried.sightings.seeing(timed, now))
+        else:
+            carried = replace(carried, watch=carried.watch.seeing((pod.ref for pod in timed), now))
+        return replace(carried, infeasible=carried.infeasible.remembering(infeasible))
 
     def next(self) -> Decision | None:
         """Return the decision to carry out now, None at the end of the round."""

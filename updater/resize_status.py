@@ -17,9 +17,12 @@ class ResizeStatus(Enum):
     INFEASIBLE = "infeasible"
     ERROR = "error"
     UNKNOWN = "unknown"
+    REQUESTED = "requested"
+    """The node has not looked at it yet, or is through without the pod having got it (beyond:B-20, B-45)."""
 
 
-_PENDING_REASONS = {"Deferred": ResizeStatus.DEFERRED, "Infeasible": ResizeStatus.INFEASIBLE}
+PENDING_REASONS = {"Deferred": ResizeStatus.DEFERRED, "Infeasible": ResizeStatus.INFEASIBLE}
+"""Reasons of a resize that the node has not accepted."""
 
 
 def resize_status(pod: Pod) -> ResizeStatus | None:
@@ -33,7 +36,7 @@ def resize_status(pod: Pod) -> ResizeStatus | None:
         return None
     pending = pod.condition(RESIZE_PENDING)
     if pending is not None:
-        return _PENDING_REASONS.get(pending.reason, ResizeStatus.UNKNOWN)
+        return PENDING_REASONS.get(pending.reason, ResizeStatus.UNKNOWN)
     # Without a pending condition the first one was the one in progress.
     if not first.reason and not first.message:
         return ResizeStatus.IN_PROGRESS

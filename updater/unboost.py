@@ -24,7 +24,8 @@ from autoscaling.workload import Workload
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
 from updater.patches import in_place_patches, resize_patch
-from updater.resize_status import resize_status
+from updater.resize_progress import resize_progress
+from updater.resize_request import restarts_to_note
 from updater.selection import Member
 from updater.settings import Settings
 
@@ -131,9 +132,11 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     resize = resize_patch(pod, _targets(pod, vpa, expired, around.limits))
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.BOOST_OVER, scope)
-    guarded = around.settings.behaviour.uid_preconditions
+    behaviour = around.settings.behaviour
+    guarded = behaviour.uid_preconditions
     patches = in_place_patches(pod, resize, is_guarded=guarded, expired_boosts=expired)
-    return Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded, patches=patches)
+    attempt = Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded)
+    return replace(attempt, patches=patches, restarts=restarts_to_note(pod) if behaviour.timers else None)
 
 
 def _obstacle(member: Member, members: list[Member], around: UnboostContext) -> Reason | None:
@@ -144,7 +147,7 @@ def _obstacle(member: Member, members: list[Member], around: UnboostContext) -> 
     group: Group | Reason = groups.of(member.group)
     if isinstance(group, Reason):
         return group
-    if resize_status(member.pod) is not None:
+    if resize_progress(member.pod, around.settings.behaviour) is not None:
         return Reason.RESIZE_PENDING
     return None if group.is_disruptable else group.shortage
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from autoscaling.errors import InvalidObjectError
-from autoscaling.objectref import ObjectRef
-from autoscaling.pod import PodPhase
+from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
 from updater.candidates import Candidate
@@ -15,10 +14,12 @@ from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_a
 from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
 from updater.group import Groups
-from updater.in_place import Verdict, decide_in_place
+from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Ledger
 from updater.patches import in_place_patches, is_already_requested, resize_patch
+from updater.resize_request import restarts_to_note
 from updater.shaping import Proposal, shape
+from updater.steps import EVICTION_STEPS, RESIZE_STEPS
 from updater.unboost import with_boosts_taken_back
 
 
@@ -52,7 +53,7 @@ class VpaWork:
     scope: VpaScope
     groups: Groups
     ledger: Ledger = field(default_factory=Ledger)
-    timed: tuple[ObjectRef, ...] = ()
+    timed: tuple[Pod, ...] = ()
     resizes: tuple[Candidate, ...] = ()
     evictions: tuple[PendingEviction, ...] = ()
     resized: int = 0
@@ -102,8 +103,7 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     work = replace(work, resized=work.resized + 1)
     if decision.verdict is Verdict.EVICT:
         return _to_be_evicted(work, candidate, reason)
-    # Mode InPlace goes on where the resize was to be deferred.
-    waits = decision.verdict is Verdict.DEFERRED and not circumstances.is_in_place_only
+    waits = decision.verdict is Verdict.DEFERRED and heeds_deferral(circumstances)
     if waits or decision.verdict is Verdict.INFEASIBLE_REMEMBERED:
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
     if decision.verdict is Verdict.INFEASIBLE:
@@ -127,7 +127,7 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
         targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
     except InvalidObjectError as error:
         return replace(work, current=Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error)))
-    shaped = shape(Proposal(pod, targets, processed), work.circumstances, work.ledger)
+    shaped = shape(Proposal(pod, targets, processed), RESIZE_STEPS, work.circumstances, work.ledger)
     if isinstance(shaped, Proposal):
         return replace(work, current=_attempt(work, candidate, shaped, expired))
     if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
@@ -141,12 +141,14 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
     resize = resize_patch(pod, shaped.targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
-    names_uid = work.circumstances.settings.behaviour.uid_preconditions
+    behaviour = work.circumstances.settings.behaviour
+    names_uid = behaviour.uid_preconditions
     if names_uid and not expired and is_already_requested(pod, shaped.targets):
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
-    return replace(attempt, patches=patches, claim=shaped.claim)
+    restarts = restarts_to_note(pod) if behaviour.timers else None
+    return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts)
 
 
 def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
@@ -159,7 +161,7 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
         reason = clearance.reason or pending.reason
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
     proposal = EvictionProposal(pod, pending.candidate.processed, pending.reason)
-    weighed = weigh(proposal, circumstances, work.ledger)
+    weighed = weigh(proposal, EVICTION_STEPS, circumstances, work.ledger)
     if not isinstance(weighed, EvictionProposal):
         return replace(work, current=left_alone(pod.ref, weighed.reason, work.scope, weighed.detail, pod.uid))
     is_guarded = circumstances.settings.behaviour.uid_preconditions

@@ -53,9 +53,12 @@ SELECTOR = of_labels({"app": "a"})
 NOW = T0 + 5 * MINUTE
 BOOST = StartupBoost()
 
-GATES_ON = Settings(is_in_place_on=True)
-SKIPPING = Settings(is_in_place_on=True, skips_disruption_budget=True)
 UPSTREAM = Behaviour.of(Profile.UPSTREAM)
+GATES_ON = Settings(is_in_place_on=True, behaviour=UPSTREAM)
+SKIPPING = replace(GATES_ON, skips_disruption_budget=True)
+GUARDED = replace(GATES_ON, behaviour=replace(UPSTREAM, uid_preconditions=True))
+EVENKEEL = Settings(is_in_place_on=True)
+"""Profile evenkeel; those before decide as upstream does, but for what their names say."""
 
 OUT_OF_BOUNDS = recommended("c", "250m/300Mi", lower="150m/250Mi", upper="400m/500Mi")
 """What every pod made by ``small`` falls short of (updater W-1)."""

@@ -29,6 +29,7 @@ from tests.updater.situations import (
     DEPLOYMENT,
     ERROR,
     GATES_ON,
+    GUARDED,
     HOUR,
     IN_PLACE,
     IN_PROGRESS,
@@ -449,7 +450,7 @@ def test_what_is_remembered_as_infeasible(row: str, scene: Scene, outcome: Outco
     ("row", "settings", "said"),
     [
         ("updater:D-42", UNGUARDED, "p0 resize outside_bounds"),
-        ("updater:D-42", GATES_ON, "p0 wait already_requested"),
+        ("updater:D-42", GUARDED, "p0 wait already_requested"),
     ],
 )
 def test_an_identical_patch_is_sent_again_only_as_upstream(row: str, settings: Settings, said: str) -> None:
@@ -495,7 +496,7 @@ def test_age_and_quick_oom_count_alike_in_every_mode(
         ("updater:D-57", IN_PLACE, killed(small(), MINUTE, MINUTE), GATES_ON, "skip oom_without_change"),
         ("updater:D-57", RECREATE, killed(small(), MINUTE, 11 * MINUTE), GATES_ON, "evict outside_bounds"),
         ("updater:D-57", IPOR, killed(small(), MINUTE, 11 * MINUTE), UNGUARDED, "resize outside_bounds"),
-        ("updater:D-57", IPOR, killed(small(), MINUTE, 11 * MINUTE), GATES_ON, "wait already_requested"),
+        ("updater:D-57", IPOR, killed(small(), MINUTE, 11 * MINUTE), GUARDED, "wait already_requested"),
         ("updater:D-57", IN_PLACE, killed(small(), MINUTE, 11 * MINUTE), UNGUARDED, "resize outside_bounds"),
     ],
 )
@@ -700,7 +701,7 @@ def test_only_the_next_decision_can_be_folded_in() -> None:
 
 
 def test_decisions_carry_what_their_calls_and_metrics_need() -> None:
-    scene = one(IPOR, small(), settings=GATES_ON)
+    scene = one(IPOR, small(), settings=GUARDED)
     decision = scene.played().decisions[-1]
     assert decision.scope is not None
     assert (decision.scope.mode, decision.scope.pods, decision.scope.updatable, decision.scope.evictable) == (

@@ -16,6 +16,7 @@ from autoscaling.vpa import UpdateMode
 from tests.builders import container, limit_range, pod, recommended, sidecar, with_init_containers
 from tests.updater.situations import (
     GATES_ON,
+    GUARDED,
     IN_PLACE,
     IPOR,
     MINUTE,
@@ -59,7 +60,7 @@ def attempts(scene: Scene) -> list[Decision]:
 @pytest.mark.parametrize("mode", [IPOR, IN_PLACE])
 def test_a_sidecar_out_of_its_bounds_is_resized_and_a_plain_init_container_is_not(mode: UpdateMode) -> None:
     """Spec: beyond:B-16, case:26."""
-    first = attempts(Scene(vpa_of(mode, *ENTRIES), pair()))[0]
+    first = attempts(Scene(vpa_of(mode, *ENTRIES), pair(), settings=GUARDED))[0]
     assert (first.action, first.reason) == (Action.RESIZE, Reason.OUTSIDE_BOUNDS)
     assert first.patches is not None
     sent = [(each.verb.value, each.path, each.value) for each in first.patches.resize]

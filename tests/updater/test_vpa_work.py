@@ -14,6 +14,7 @@ from tests.builders import container, limit_range, pod, recommended
 from tests.updater.situations import (
     DEFERRED,
     GATES_ON,
+    GUARDED,
     HOUR,
     IN_PLACE,
     INFEASIBLE,
@@ -111,7 +112,7 @@ def test_nothing_to_apply_counts_as_a_failed_resize(row: str, mode: UpdateMode, 
 )
 def test_the_same_is_not_asked_for_twice(row: str, subject: Pod, expected: list[str]) -> None:
     scene = Scene(vpa_of(IN_PLACE), (subject, replace(small("q"), is_terminating=True)), replicas=1)
-    scene = replace(scene, vpa=vpa_of(IN_PLACE, minimum=1))
+    scene = replace(scene, vpa=vpa_of(IN_PLACE, minimum=1), settings=GUARDED)
     assert attempts(scene) == expected
     as_upstream = replace(scene, settings=replace(GATES_ON, behaviour=UPSTREAM))
     assert attempts(as_upstream) == ["resize p0"]
@@ -119,7 +120,7 @@ def test_the_same_is_not_asked_for_twice(row: str, subject: Pod, expected: list[
 
 def test_an_infeasible_resize_already_asked_for_is_remembered_all_the_same() -> None:
     subject = resizing(reporting(small("p0", "250m/300Mi"), "100m/200Mi"), INFEASIBLE)
-    scene = Scene(vpa_of(IN_PLACE, minimum=1), (subject,))
+    scene = Scene(vpa_of(IN_PLACE, minimum=1), (subject,), settings=GUARDED)
     first = scene.played()
     assert first.said == ["p0 wait already_requested"]
     assert replace(scene, memory=first.memory).played().said == ["p0 skip infeasible_remembered"]
@@ -127,7 +128,7 @@ def test_an_infeasible_resize_already_asked_for_is_remembered_all_the_same() -> 
 
 def test_a_resize_that_was_asked_for_uses_no_budget() -> None:
     asked = reporting(small("p0", "250m/300Mi"), "100m/200Mi")
-    assert attempts(Scene(vpa_of(IPOR), (asked, *several(3)[1:]))) == ["resize p1"]
+    assert attempts(Scene(vpa_of(IPOR), (asked, *several(3)[1:]), settings=GUARDED)) == ["resize p1"]
 
 
 def test_nothing_is_remembered_where_nothing_was_recommended() -> None:
@@ -147,7 +148,7 @@ def test_nothing_is_remembered_where_nothing_was_recommended() -> None:
 
 
 def test_patches_of_both_profiles() -> None:
-    scene = Scene(vpa_of(IPOR, minimum=1), (small(),))
+    scene = Scene(vpa_of(IPOR, minimum=1), (small(),), settings=GUARDED)
     (guarded,) = scene.played().decisions
     (plain,) = replace(scene, settings=replace(GATES_ON, behaviour=UPSTREAM)).played().decisions
     assert guarded.patches is not None

@@ -22,11 +22,20 @@ from autoscaling.wire.pods import decode_pod
 from updater.decision import Action, Decision, Outcome, Reason
 from updater.patches import Patch
 from updater.ratelimit import TokenBucket
+from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.metrics import UpdaterMetrics
 
 _NODE_CAPACITY = "NodeCapacity"
 
 log = structlog.get_logger()
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    generation: int = 0
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
 
 
 @dataclass(slots=True)
@@ -91,11 +100,11 @@ class Actuator:
         """Send both patches; only the first one counts (updater X-3, X-5)."""
         ref = decision.ref
         try:
-            await self._patch(ref, resize, "resize")
+            answer = await self._patch(ref, resize, "resize")
         except ApiError as error:
             return self._resize_failed(decision, error)
         try:
-            await self._patch(ref, annotations)
+            await self._patch(ref, (*annotations, *self._noted(decision, answer)))
         except ApiError as error:
             log.warning("annotation not written", pod=str(ref), error=str(error))
         self._succeeded(decision)
@@ -103,6 +112,13 @@ class Actuator:
             self.metrics.in_place_updated_pods.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
         self._tell(ref, decision.uid, "InPlaceResizedByVPA", f"Resize requested: {decision.reason.meaning}")
         return Outcome.DONE
+
+    def _noted(self, decision: Decision, answer: bytes) -> Patch:
+        """Return the operation that notes on the pod what was accepted just now, if that is wanted (beyond:B-20)."""
+        if decision.restarts is None:
+            return ()
+        generation = msgspec.json.decode(answer, type=_Answer).metadata.generation
+        return (request_operation(ResizeRequest(generation, self.driver.now(), decision.restarts)),)
 
     def _resize_failed(self, decision: Decision, error: ApiError) -> Outcome:
         """Count a refused resize by its cause."""
@@ -182,10 +198,10 @@ class Actuator:
             size, mode = str(decision.scope.size_log2), decision.scope.mode.value
             self.metrics.failed_evictions.labels(size, mode, reason, *_vpa_labels(decision)).inc()
 
-    async def _patch(self, ref: ObjectRef, patch: Patch, subresource: str = "") -> None:
-        """Send one JSON patch to a pod."""
+    async def _patch(self, ref: ObjectRef, patch: Patch, subresource: str = "") -> bytes:
+        """Send one JSON patch to a pod and return the pod as it is then."""
         body = msgspec.json.encode([operation.as_json() for operation in patch])
-        await self.client.patch(PODS.path(ref.namespace, ref.name, subresource), body, PatchType.JSON)
+        return await self.client.patch(PODS.path(ref.namespace, ref.name, subresource), body, PatchType.JSON)
 
 
 def _failure(decision: Decision) -> str:

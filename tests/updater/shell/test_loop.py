@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -133,6 +134,16 @@ async def test_a_resize_is_sent_annotated_counted_and_told(server: ApiServer) ->
         assert await written(loop, server) == [("InPlaceResizedByVPA", "web-0")], "updater:X-7"
     order = [(c.verb, c.path.rsplit("/", 1)[1]) for c in server.requests.calls(verb="patch", path="/pods/")]
     assert order == [("patch", "resize"), ("patch", "web-0")], "updater:X-5"
+
+
+async def test_an_accepted_resize_is_noted_on_the_pod(server: ApiServer) -> None:
+    """Spec: beyond:B-20."""
+    async with updater(server, Profile.EVENKEEL) as loop:
+        await loop.run_round()
+        stored = server.store.read("v1", "Pod", "web-0", "default")
+        text = _at(stored, "metadata", "annotations", "evenkeel.dev/resize-requested")
+    generation = _at(stored, "metadata", "generation")
+    assert json.loads(str(text)) == {"generation": generation, "at": (T0 + MINUTE).isoformat(), "restarts": {"main": 0}}
 
 
 @pytest.mark.parametrize(("profile", "tests"), [(Profile.UPSTREAM, 0), (Profile.EVENKEEL, 2)])

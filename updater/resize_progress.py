@@ -1,0 +1,119 @@
+"""What of a pod's resize is true by now, and since when it has been waited for (beyond:B-20, B-45).
+
+Unlike ``resize_status``, which reads conditions as upstream does, this believes only what is about the present spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from autoscaling.behaviour import Behaviour
+from autoscaling.pod import RESIZE_IN_PROGRESS, RESIZE_PENDING, ConditionStatus, Pod, PodCondition
+from updater.convergence import is_converged, is_over
+from updater.resize_request import read_request
+from updater.resize_status import PENDING_REASONS, ResizeStatus, resize_status
+
+_NODE_HAS_IT: Final = frozenset({ResizeStatus.IN_PROGRESS, ResizeStatus.ERROR})
+
+
+def resize_progress(pod: Pod, behaviour: Behaviour) -> ResizeStatus | None:
+    """Return how far a pod's resize has come, None where it is not in the middle of one.
+
+    With ``timers`` both conditions are looked at, one about an earlier spec is not believed, and where the node has
+    not yet looked at the present one the resize is REQUESTED. With ``converged_means_compared`` a pod whose amounts
+    do not agree yet is in the middle of one, whatever its conditions say.
+    """
+    status = _believed(pod) if behaviour.timers else resize_status(pod)
+    if status is not None or not behaviour.converged_means_compared:
+        return status
+    return None if is_over(pod) or is_converged(pod) else ResizeStatus.REQUESTED
+
+
+def _believed(pod: Pod) -> ResizeStatus | None:
+    """Return what the conditions say about the present spec (updater K-19)."""
+    is_unseen = 0 < pod.observed_generation < pod.generation
+    waiting, working = _true(pod, RESIZE_PENDING), _true(pod, RESIZE_IN_PROGRESS)
+    if waiting is not None and not _is_earlier(waiting, pod):
+        return PENDING_REASONS.get(waiting.reason, ResizeStatus.UNKNOWN)
+    if working is not None and not (is_unseen and _is_earlier(working, pod)):
+        # An error may be about the amounts before; that the node is at work is true all the same.
+        if working.reason == "Error" and not _is_earlier(working, pod):
+            return ResizeStatus.ERROR
+        return ResizeStatus.IN_PROGRESS if working.reason in {"", "Error"} else ResizeStatus.UNKNOWN
+    return ResizeStatus.REQUESTED if waiting is not None or working is not None else None
+
+
+def _true(pod: Pod, kind: str) -> PodCondition | None:
+    """Return a condition that is True."""
+    condition = pod.condition(kind)
+    return condition if condition is not None and condition.status is ConditionStatus.TRUE else None
+
+
+def _is_earlier(condition: PodCondition, pod: Pod) -> bool:
+    """Say whether a condition is about an earlier spec; nodes that do not say count as up to date."""
+    return 0 < condition.observed_generation < pod.generation
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """When a process first saw a pod in the middle of the resize that it is in.
+
+    Args:
+        generation: Of the pod's spec then.
+        since: That time.
+        is_new: Whether the process had seen the pod with an earlier spec before, so that the resize is no older.
+    """
+
+    generation: int
+    since: datetime
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """Pods that were seen in the middle of a resize, by UID, as a reducer; an entry lasts as long as its pod.
+
+    Only what no annotation of ours tells depends on it: resizes that somebody else asked for. A restart forgets it,
+    and then the time of the condition counts.
+    """
+
+    by_uid: Mapping[str, Sighting] = field(default_factory=dict)
+
+    def seeing(self, pods: Iterable[Pod], now: datetime) -> Sightings:
+        """Return the sightings with pods that are in the middle of a resize now."""
+        new: dict[str, Sighting] = {}
+        for pod in pods:
+            known = self.by_uid.get(pod.uid)
+            if known is None or known.generation != pod.generation:
+                new[pod.uid] = Sighting(pod.generation, now, is_new=known is not None)
+        return Sightings({**self.by_uid, **new}) if new else self
+
+    def keeping(self, uids: AbstractSet[str]) -> Sightings:
+        """Return the sightings of these pods only."""
+        if self.by_uid.keys() <= uids:
+            return self
+        return Sightings({uid: sighting for uid, sighting in self.by_uid.items() if uid in uids})
+
+
+def waited(pod: Pod, status: ResizeStatus, sightings: Sightings, now: datetime) -> timedelta:
+    """Return how long a pod's resize has been waited for in its present state; never less than nothing.
+
+    A resize of ours counts from when it was accepted, one that the node is working on not before it began to. Any other
+    counts from when its condition last changed, but never from before the spec that it is about, as a condition keeps
+    its time when the next resize meets the same fate.
+    """
+    request, sighting = read_request(pod), sightings.by_uid.get(pod.uid)
+    condition = _true(pod, RESIZE_IN_PROGRESS) if status in _NODE_HAS_IT else None
+    condition = condition or _true(pod, RESIZE_PENDING) or _true(pod, RESIZE_IN_PROGRESS)
+    changed = condition.last_transition_time if condition is not None else None
+    times: list[datetime] = [request.at] if request is not None else []
+    is_ours = request is not None and request.generation >= pod.generation
+    if changed is not None and (status in _NODE_HAS_IT or not is_ours):
+        times.append(changed)
+    if sighting is not None and not is_ours and (sighting.is_new or not times):
+        times.append(sighting.since)
+    return max(now - max(times), timedelta(0)) if times else timedelta(0)
