@@ -212,6 +212,32 @@ class Behaviour:
         "after a restart of the kubelet.",
     )
 
+    partial_resize: bool = _switch(
+        "B-23, K-16",
+        "A resize in place touches only what is out of its bounds, or differs enough by itself in a pod that is old "
+        "enough for that. Otherwise all containers get all of their recommendation as soon as one of them is due, and "
+        "may restart for next to nothing.",
+    )
+    memory_shrink_guard: bool = _switch(
+        "B-22, K-7, case 29",
+        "A memory limit is lowered in place to no less than a tenth, and 16Mi, above what its container uses now, to "
+        "half of what it was at most, and not at all where that use is not known; a pod that would only get less is "
+        "not evicted for it in mode InPlaceOrRecreate. Otherwise it is lowered at once, and a pod that uses more is "
+        "evicted.",
+    )
+    errors_are_classified: bool = _switch(
+        "B-21, K-33, case 28",
+        "A resize that would change a pod's QoS class is not sent: requests of containers that would no longer be "
+        "guaranteed stay, a pod that would become guaranteed gets a byte or a thousandth of a core less, and one that "
+        "has neither requests nor limits is evicted instead where the mode allows. Otherwise the API server refuses "
+        "it every round, and mode InPlaceOrRecreate evicts.",
+    )
+    limit_range_and_quota: bool = _switch(
+        "B-12, K-3, K-10, case 4",
+        "A resize that a LimitRange or a ResourceQuota would refuse is not sent, and the pod not evicted for it, as a "
+        "new pod would be refused as well. Otherwise the refusal leads to eviction in mode InPlaceOrRecreate.",
+    )
+
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:
         """Return the behaviour of a whole profile."""

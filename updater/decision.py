@@ -155,6 +155,30 @@ class Reason(Enum):
         "nothing_to_apply",
         "The recommendation sets no resource of any container.",
     )
+    MEMORY_IN_USE = (
+        "memory_in_use",
+        "A memory limit is not lowered, as its container uses nearly as much as it has.",
+    )
+    MEMORY_USE_UNKNOWN = (
+        "memory_use_unknown",
+        "A memory limit is not lowered, as it is not known what its container uses now.",
+    )
+    DOWNSCALE_ONLY = (
+        "downscale_only",
+        "The pod would only get less, which is no cause to evict it where that cannot be done in place.",
+    )
+    QOS_WOULD_CHANGE = (
+        "qos_would_change",
+        "The resize would change the pod's QoS class, which the API server refuses.",
+    )
+    LIMIT_RANGE_WOULD_BLOCK = (
+        "limit_range_would_block",
+        "A LimitRange of the namespace would refuse the resize, and a new pod of that size as well.",
+    )
+    QUOTA_WOULD_BLOCK = (
+        "quota_would_block",
+        "A ResourceQuota of the namespace has no room for the resize, and none for a new pod of that size.",
+    )
     INVALID_OBJECT = (
         "invalid_object",
         "The pod, its VPA or a LimitRange cannot be used as it is.",

@@ -25,12 +25,14 @@ class Proposal:
         targets: What it would set.
         processed: The recommendation behind it, with its bounds; None where there is none.
         claim: What it would take up.
+        expired: Containers whose start-up boost is taken back with it.
     """
 
     pod: Pod
     targets: Targets
     processed: ProcessedRecommendation | None
     claim: Claim = NO_CLAIM
+    expired: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

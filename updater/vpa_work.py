@@ -127,7 +127,7 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
         targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
     except InvalidObjectError as error:
         return replace(work, current=Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error)))
-    shaped = shape(Proposal(pod, targets, processed), RESIZE_STEPS, work.circumstances, work.ledger)
+    shaped = shape(Proposal(pod, targets, processed, expired=expired), RESIZE_STEPS, work.circumstances, work.ledger)
     if isinstance(shaped, Proposal):
         return replace(work, current=_attempt(work, candidate, shaped, expired))
     if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
