@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaling.capping import ProcessedRecommendation
 from autoscaling.errors import InvalidObjectError
@@ -17,7 +17,9 @@ from updater.decision import Reason
 from updater.eviction import clear_eviction
 from updater.group import Groups, is_boosted
 from updater.in_place import InPlaceDecision, Verdict, decide_in_place, heeds_deferral
+from updater.ledger import Amounts
 from updater.priority import Priority
+from updater.room import claim_shortfall, in_words
 from updater.selection import Member, passive_reason
 
 _IN_PLACE_MODES = frozenset({UpdateMode.IN_PLACE_OR_RECREATE, UpdateMode.IN_PLACE})
@@ -42,12 +44,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A pod that is left alone in this round, and why."""
+    """A pod that is left alone in this round, and why.
+
+    Args:
+        missing: What the pod's node lacks for a resize that it has put off or refused, in nano-units by resource.
+    """
 
     pod: ObjectRef
     reason: Reason
     detail: str = ""
     uid: str = ""
+    missing: Amounts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +94,7 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
         if is_timed:
             timed.append(member.pod)
         found = (
-            Refusal(member.pod.ref, obstacle, uid=member.pod.uid)
-            if obstacle
-            else _assess(member, assessor, circumstances)
+            refusal_of(member.pod, obstacle, circumstances) if obstacle else _assess(member, assessor, circumstances)
         )
         if isinstance(found, Candidate):
             candidates.append(found)
@@ -97,6 +102,14 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
             refusals.append(found)
     candidates.sort(key=lambda candidate: candidate.priority.rank)
     return Sorted(tuple(candidates), tuple(refusals), tuple(timed))
+
+
+def refusal_of(pod: Pod, reason: Reason, circumstances: Circumstances) -> Refusal:
+    """Return why a pod is left alone, and what its node lacks where the pod waits for room (beyond:B-41)."""
+    missing = claim_shortfall(pod, circumstances.rooms) if circumstances.rooms is not None and pod.conditions else {}
+    if not missing:
+        return Refusal(pod.ref, reason, uid=pod.uid)
+    return Refusal(pod.ref, reason, f"{in_words(missing)} missing on node {pod.node_name}", pod.uid, missing)
 
 
 def _idle_reason(circumstances: Circumstances) -> Reason | None:

@@ -10,7 +10,10 @@ from autoscaling.vpa import UpdateMode, Vpa
 from updater.infeasible import InfeasibleMemory
 from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
+from updater.room import Rooms
+from updater.room_watch import RoomWatch
 from updater.settings import Settings
+from updater.storm_levels import StormLevels, StormLimits
 from updater.surroundings import UNKNOWN, Surroundings
 
 
@@ -20,6 +23,8 @@ class Memory:
 
     infeasible: InfeasibleMemory = field(default_factory=InfeasibleMemory)
     watch: ResizeWatch = field(default_factory=ResizeWatch)
+    storms: StormLevels = field(default_factory=StormLevels)
+    rooms: RoomWatch = field(default_factory=RoomWatch)
     sightings: Sightings = field(default_factory=Sightings)
 
 
@@ -34,6 +39,8 @@ class Circumstances:
         settings: Flags, gates and behaviour.
         memory: What the round before handed over; nothing found in this round bears on another pod of it.
         surroundings: What else tells whether a change would do harm.
+        rooms: What the nodes have left; None where that is not known or does not matter.
+        storms: How many changes at a time are borne; None where any number is.
     """
 
     vpa: Vpa
@@ -42,6 +49,8 @@ class Circumstances:
     settings: Settings
     memory: Memory
     surroundings: Surroundings = UNKNOWN
+    rooms: Rooms | None = None
+    storms: StormLimits | None = None
 
     @property
     def is_in_place_only(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from autoscaling.capping import ProcessedRecommendation
@@ -33,17 +33,17 @@ class EvictionProposal:
 Step = Callable[[EvictionProposal, Circumstances, Ledger], EvictionProposal | Hindrance]
 """One rule; it looks at its own switch, and hands the proposal on where that is off."""
 
-STEPS: tuple[Step, ...] = ()
-"""The rules in the order in which they apply."""
 
-
-def weigh(proposal: EvictionProposal, circumstances: Circumstances, ledger: Ledger) -> EvictionProposal | Hindrance:
+def weigh(
+    proposal: EvictionProposal, steps: Iterable[Step], circumstances: Circumstances, ledger: Ledger
+) -> EvictionProposal | Hindrance:
     """Put an eviction through every step; the first hindrance ends it.
 
     Args:
+        steps: The rules in the order in which they apply.
         ledger: What the changes before it in this round take up.
     """
-    for step in STEPS:
+    for step in steps:
         found = step(proposal, circumstances, ledger)
         if isinstance(found, Hindrance):
             return found

@@ -14,10 +14,12 @@ from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.group import form_groups
 from updater.ledger import Ledger
+from updater.room import Rooms
 from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
 from updater.snapshot import Snapshot
-from updater.vpa_work import PendingEviction, VpaWork
+from updater.storm_levels import StormLevels, StormLimits
+from updater.vpa_work import PendingEviction, VpaWork, in_sending_order
 
 _ATTEMPTS = frozenset({Action.RESIZE, Action.EVICT, Action.FAIL})
 
@@ -28,6 +30,8 @@ class Round:
 
     Args:
         memory: What the round before handed over, without pods that are gone.
+        rooms: What the nodes have left; None where that is not known or does not matter.
+        storms: How many changes at a time are borne; None where any number is.
     """
 
     snapshot: Snapshot
@@ -35,6 +39,8 @@ class Round:
     now: datetime
     memory: Memory
     settings: Settings
+    rooms: Rooms | None = None
+    storms: StormLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +50,15 @@ class Findings:
     Args:
         timed: Pods whose time in the middle of a resize was asked for.
         infeasible: Recommendations found infeasible, by UID of the pod.
+        wanting: UIDs of pods whose node has no room for them.
+        released: UIDs of pods that gave their claim back.
         earlier: What the VPAs before it added.
     """
 
     timed: tuple[Pod, ...]
     infeasible: Mapping[str, Recommendation]
+    wanting: tuple[str, ...]
+    released: tuple[str, ...]
     earlier: Findings | None
 
 
@@ -94,27 +104,50 @@ class Plan:
             memory = replace(
                 memory,
                 infeasible=memory.infeasible.keeping(selection.live_uids),
+                rooms=memory.rooms.keeping(selection.live_uids),
                 sightings=memory.sightings.keeping(selection.live_uids),
             )
         dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
-        return _advanced(cls(Round(snapshot, selection, now, memory, settings), settled=dropped))
+        rooms, storms = _rooms(snapshot, settings), _storms(snapshot, settings)
+        return _advanced(cls(Round(snapshot, selection, now, memory, settings, rooms, storms), settled=dropped))
 
     @property
     def memory(self) -> Memory:
         """What the next round is to get, as far as this one has come."""
         timed: list[Pod] = []
         infeasible: dict[str, Recommendation] = {}
+        wanting: list[str] = []
+        released: list[str] = []
         findings = _with_findings(self).findings
         while findings is not None:
             timed += findings.timed
             infeasible |= findings.infeasible
+            wanting += findings.wanting
+            released += findings.released
             findings = findings.earlier
         carried, now = self.round.memory, self.round.now
         if self.round.settings.behaviour.timers:
             carried = replace(carried, sightings=carried.sightings.seeing(timed, now))
         else:
             carried = replace(carried, watch=carried.watch.seeing((pod.ref for pod in timed), now))
-        return replace(carried, infeasible=carried.infeasible.remembering(infeasible))
+        return replace(
+            carried,
+            infeasible=carried.infeasible.remembering(infeasible),
+            rooms=carried.rooms.seeing(wanting, released, now),
+            storms=self.storms,
+        )
+
+    @property
+    def storms(self) -> StormLevels:
+        """What the changes so far leave of the storm budgets, as of the start of the round."""
+        carried, limits = self.round.memory.storms, self.round.storms
+        taken = self.ledger_so_far.changes
+        return carried.taking(taken, limits, self.round.now) if limits is not None and taken else carried
+
+    @property
+    def ledger_so_far(self) -> Ledger:
+        """What the changes so far take up."""
+        return self.work.ledger if self.work else self.ledger
 
     def next(self) -> Decision | None:
         """Return the decision to carry out now, None at the end of the round."""
@@ -166,7 +199,7 @@ def _advanced(plan: Plan) -> Plan:
 
 def _open(plan: Plan, controlled: ControlledPods) -> Plan:
     """Start on one VPA; in a round that has ended its pods are only named."""
-    ledger = plan.work.ledger if plan.work else plan.ledger
+    ledger = plan.ledger_so_far
     plan = replace(_with_findings(plan), opened=plan.opened + 1, work=None, handed_out=0, ledger=ledger)
     if plan.is_ended:
         return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
@@ -177,6 +210,8 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         settings=plan.round.settings,
         memory=plan.round.memory,
         surroundings=plan.round.snapshot.surroundings,
+        rooms=plan.round.rooms,
+        storms=plan.round.storms,
     )
     settled, work = _start(controlled, circumstances, plan.round.snapshot)
     return replace(plan, settled=settled, work=replace(work, ledger=ledger).advanced())
@@ -185,17 +220,36 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
 def _ended(plan: Plan, work: VpaWork) -> Plan:
     """Return the plan of a round that the rate limiter ended."""
     named = tuple(left_alone(c.member.pod.ref, Reason.ROUND_ENDED, work.scope) for c in work.left_over())
-    return replace(_with_findings(plan), is_ended=True, work=None, settled=named, handed_out=0)
+    return replace(
+        _with_findings(plan), is_ended=True, work=None, settled=named, handed_out=0, ledger=plan.ledger_so_far
+    )
 
 
 def _with_findings(plan: Plan) -> Plan:
     """Return the plan with what the VPA at hand adds to the memory, if anything."""
     work = plan.work
-    if work is None or not (work.timed or work.infeasible):
+    if work is None or not (work.timed or work.infeasible or work.wanting or work.released):
         return plan
     recommendation = work.circumstances.vpa.recommendation
     infeasible = dict.fromkeys(work.infeasible, recommendation) if recommendation is not None else {}
-    return replace(plan, findings=Findings(work.timed, infeasible, plan.findings))
+    found = Findings(work.timed, infeasible, work.wanting, work.released, plan.findings)
+    return replace(plan, findings=found)
+
+
+def _rooms(snapshot: Snapshot, settings: Settings) -> Rooms | None:
+    """Return what the nodes have left, None where that cannot be told or does not matter (beyond:B-24)."""
+    nodes = snapshot.surroundings.nodes
+    if not settings.behaviour.free_room or nodes is None or not snapshot.surroundings.sees_all_pods:
+        return None
+    return Rooms.of(nodes, snapshot.pods)
+
+
+def _storms(snapshot: Snapshot, settings: Settings) -> StormLimits | None:
+    """Return how many changes at a time a cluster of this size bears, None where any number is (beyond:B-24)."""
+    if not settings.behaviour.free_room:
+        return None
+    nodes = snapshot.surroundings.nodes
+    return settings.storms.limits(len(nodes if nodes is not None else {pod.node_name for pod in snapshot.pods}))
 
 
 def _start(
@@ -215,8 +269,13 @@ def _start(
         updatable=len(found.candidates) if in_place else 0,
         uid=vpa.uid,
     )
-    settled = tuple(left_alone(r.pod, r.reason, scope, r.detail, r.uid) for r in found.refusals)
+    settled = tuple(
+        replace(left_alone(r.pod, r.reason, scope, r.detail, r.uid), missing=r.missing)
+        if r.missing
+        else left_alone(r.pod, r.reason, scope, r.detail, r.uid)
+        for r in found.refusals
+    )
     work = VpaWork(circumstances, scope, groups, timed=found.timed)
     if in_place:
-        return settled, replace(work, resizes=found.candidates)
+        return settled, replace(work, resizes=in_sending_order(found.candidates, circumstances))
     return settled, replace(work, evictions=tuple(PendingEviction(c, c.reason) for c in found.candidates))

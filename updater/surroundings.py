@@ -31,6 +31,7 @@ class Surroundings:
         memory: Use by pod and container, of those pods that the metrics API told of.
         is_webhook_proven: Whether a pod that is created now would be admitted with its recommendation, as a trial has
             shown a short while ago (beyond:B-25).
+        sees_all_pods: Whether the round looks at the pods of all namespaces, so that what nodes have left is known.
     """
 
     nodes: Mapping[str, Node] | None = None
@@ -38,6 +39,7 @@ class Surroundings:
     quotas: Mapping[str, tuple[Quota, ...]] | None = None
     memory: Mapping[ObjectRef, Mapping[str, MemoryUse]] | None = None
     is_webhook_proven: bool | None = None
+    sees_all_pods: bool = True
 
 
 UNKNOWN = Surroundings()

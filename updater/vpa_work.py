@@ -8,8 +8,9 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
-from updater.candidates import Candidate
+from updater.candidates import Candidate, acts_in_place
 from updater.circumstances import Circumstances
+from updater.claim_release import released
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
@@ -18,9 +19,11 @@ from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Ledger
 from updater.patches import in_place_patches, is_already_requested, resize_patch
 from updater.resize_request import restarts_to_note
-from updater.shaping import Proposal, shape
+from updater.shaping import Hindrance, Proposal, shape
 from updater.steps import EVICTION_STEPS, RESIZE_STEPS
 from updater.unboost import with_boosts_taken_back
+
+_GIVEN_UP = frozenset({Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class VpaWork:
         resized: How many of the resizes have been decided.
         evicted: How many of the evictions have been decided.
         infeasible: UIDs of pods for which the VPA's recommendation was found infeasible.
+        wanting: UIDs of pods whose node has no room for them.
+        released: UIDs of pods that gave their claim back.
         current: The decision that waits for its outcome, None where none does.
     """
 
@@ -59,6 +64,8 @@ class VpaWork:
     resized: int = 0
     evicted: int = 0
     infeasible: tuple[str, ...] = ()
+    wanting: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
     current: Decision | None = None
 
     def advanced(self) -> VpaWork:
@@ -75,11 +82,14 @@ class VpaWork:
 
     def after(self, outcome: Outcome) -> VpaWork:
         """Fold in what came of the current decision; only success uses up budget (updater R-6)."""
-        action = self.current.action if self.current else Action.SKIP
-        work = replace(self, current=None)
-        if self.current is not None and outcome is Outcome.DONE:
-            work = replace(work, ledger=self.ledger.after(self.current.claim))
-        match action:
+        decision, work = self.current, replace(self, current=None)
+        if decision is None or outcome is Outcome.NOT_RESERVED:
+            return work
+        if outcome is Outcome.DONE:
+            work = replace(work, ledger=self.ledger.after(decision.claim))
+        match decision.action:
+            case Action.RESIZE if decision.reason is Reason.CLAIM_RELEASED:
+                return _after_release(work, decision) if outcome is Outcome.DONE else work
             case Action.RESIZE if outcome is Outcome.DONE:
                 resized = self.resizes[self.resized - 1]
                 return replace(work, groups=work.groups.after_disruption(resized.member.group))
@@ -130,9 +140,11 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     shaped = shape(Proposal(pod, targets, processed, expired=expired), RESIZE_STEPS, work.circumstances, work.ledger)
     if isinstance(shaped, Proposal):
         return replace(work, current=_attempt(work, candidate, shaped, expired))
+    if shaped.reason is Reason.NO_ROOM:
+        return _without_room(work, candidate, shaped)
     if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
         return _to_be_evicted(work, candidate, shaped.reason)
-    return replace(work, current=left_alone(pod.ref, shaped.reason, work.scope, shaped.detail, pod.uid))
+    return replace(work, current=_held_back(work, pod, shaped))
 
 
 def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tuple[str, ...]) -> Decision:
@@ -148,7 +160,68 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
     restarts = restarts_to_note(pod) if behaviour.timers else None
-    return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts)
+    return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts, missing=shaped.missing)
+
+
+def in_sending_order(candidates: tuple[Candidate, ...], circumstances: Circumstances) -> tuple[Candidate, ...]:
+    """Return the pods to resize in the order in which they are sent: those that only shrink first (beyond:B-24)."""
+    if not circumstances.settings.behaviour.free_room:
+        return candidates
+    return tuple(sorted(candidates, key=_asks_for_more))
+
+
+def _asks_for_more(candidate: Candidate) -> bool:
+    """Say whether a recommendation asks for more of anything than a pod has."""
+    pod, recommendation = candidate.member.pod, candidate.processed.recommendation
+    for container in pod.containers:
+        entry, actual = recommendation.of(container.name), pod.actual_resources(container)
+        if entry is not None and any(amount > actual.request(name) for name, amount in entry.target.items()):
+            return True
+    return False
+
+
+def _without_room(work: VpaWork, candidate: Candidate, hindrance: Hindrance) -> VpaWork:
+    """Let a pod wait for room; after the time that a deferred resize gets, see whether it can move instead (B-24)."""
+    pod, circumstances = candidate.member.pod, work.circumstances
+    work = replace(work, wanting=(*work.wanting, pod.uid))
+    waited = circumstances.memory.rooms.waited(pod.uid, circumstances.now)
+    if waited > circumstances.settings.deferred_timeout and not circumstances.is_in_place_only:
+        return _to_be_evicted(work, candidate, hindrance.reason)
+    return replace(work, current=_held_back(work, pod, hindrance))
+
+
+def _held_back(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision:
+    """Return the decision that a step's objection comes to."""
+    held = left_alone(pod.ref, hindrance.reason, work.scope, hindrance.detail, pod.uid)
+    return replace(held, missing=hindrance.missing) if hindrance.missing else held
+
+
+def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) -> VpaWork:
+    """Give back what a pod claims that can neither grow nor go, or let it wait (beyond:B-24, precedence).
+
+    Only what the node has put off or refused is a claim; in a mode that does not resize in place it is not ours.
+    """
+    pod, behaviour = pending.candidate.member.pod, work.circumstances.settings.behaviour
+    if not behaviour.free_room or not acts_in_place(work.circumstances):
+        return replace(work, current=_held_back(work, pod, hindrance))
+    targets = released(pod) if pending.reason in _GIVEN_UP else None
+    if targets is None:
+        is_stuck = hindrance.reason is Reason.NO_OTHER_NODE
+        return replace(
+            work,
+            current=_held_back(work, pod, replace(hindrance, reason=Reason.RESIZE_BLOCKED) if is_stuck else hindrance),
+        )
+    patches = in_place_patches(pod, resize_patch(pod, targets), is_guarded=behaviour.uid_preconditions)
+    decision = Decision(pod.ref, Action.RESIZE, Reason.CLAIM_RELEASED, work.scope, hindrance.detail, pod.uid)
+    return replace(
+        work,
+        current=replace(decision, is_guarded=behaviour.uid_preconditions, patches=patches, missing=hindrance.missing),
+    )
+
+
+def _after_release(work: VpaWork, decision: Decision) -> VpaWork:
+    """Remember that a pod gave its claim back; nothing of it was disrupted."""
+    return replace(work, released=(*work.released, decision.uid))
 
 
 def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
@@ -163,7 +236,7 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     proposal = EvictionProposal(pod, pending.candidate.processed, pending.reason)
     weighed = weigh(proposal, EVICTION_STEPS, circumstances, work.ledger)
     if not isinstance(weighed, EvictionProposal):
-        return replace(work, current=left_alone(pod.ref, weighed.reason, work.scope, weighed.detail, pod.uid))
+        return _not_evicted(work, pending, weighed)
     is_guarded = circumstances.settings.behaviour.uid_preconditions
     decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
     return replace(work, current=replace(decision, claim=weighed.claim))

@@ -38,6 +38,7 @@ class SurroundingStores:
     """
 
     def __init__(self, client: KubeClient, namespace: str) -> None:
+        self._sees_all_pods = not namespace
         self.nodes = OptionalStore(client, Selection(NODES), identified(decode_node), logging_callbacks(Node))
         self.budgets = OptionalStore(
             client,
@@ -78,6 +79,7 @@ class SurroundingStores:
             nodes={node.name: node for node in self.nodes.snapshot()} if self.nodes.is_known else None,
             budgets=_by_namespace(self.budgets.snapshot()) if self.budgets.is_known else None,
             quotas=_by_namespace(self.quotas.snapshot()) if self.quotas.is_known else None,
+            sees_all_pods=self._sees_all_pods,
         )
 
 

@@ -1,0 +1,172 @@
+"""Whether a node can take the pod that would replace an evicted one (beyond:B-25)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from autoscaling.node import Node, Taint
+from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
+from autoscaling.quantity import NANO
+from autoscaling.resources import CONTROLLED, CPU
+from autoscaling.target_resources import container_targets
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.evicting import EvictionProposal
+from updater.ledger import Amounts, Ledger
+from updater.pod_requests import hold_of
+from updater.resize_status import ResizeStatus, resize_status
+from updater.room import PODS, Rooms, in_words, shortfall
+from updater.shaping import Hindrance
+
+_UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+_PLACE: Amounts = {PODS: NANO}
+_NAME_FIELD = "metadata.name"
+
+
+def where_the_replacement_fits(
+    proposal: EvictionProposal, circumstances: Circumstances, ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Evict only where a node is known to have room for the replacement, and take that room.
+
+    The pod's own node counts with what the pod gives back, unless it is for want of room there that the pod is to go.
+    Of a pod that something else may tie to its node (see ``Placement``), or whose placement is not known, no other node
+    counts. Where the nodes are not known, nothing is checked. A start-up boost of the replacement is not reckoned in.
+
+    Spec: beyond:B-24 (precedence), beyond:B-25.
+    """
+    rooms, behaviour = circumstances.rooms, circumstances.settings.behaviour
+    if not behaviour.free_room or rooms is None:
+        return proposal
+    pod, need = proposal.pod, _replacement_requests(proposal, circumstances)
+    own = None if _goes_for_want_of_room(proposal) else pod.node_name
+    if own is not None:
+        growth = _growth_at_home(proposal, need)
+        node, left = rooms.nodes.get(own), rooms.left(own, ledger)
+        if node is not None and left is not None and _takes(node, pod.placement) and not shortfall(growth, left):
+            return _claiming(proposal, own, growth)
+    need = {**need, **_PLACE}
+    placement = pod.placement
+    if placement is not None and not placement.is_tied:
+        for name in _with_room(rooms, need, ledger, besides=pod.node_name):
+            if _takes(rooms.nodes[name], placement):
+                return _claiming(proposal, name, need)
+    missing = _missing_at_home(proposal, need, rooms, ledger)
+    return Hindrance(Reason.NO_OTHER_NODE, _detail(proposal, missing), missing=missing)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Say whether one toleration bears one taint."""
+    if toleration.effect not in {"", taint.effect}:
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in {"", taint.key}
+    return toleration.key == taint.key and toleration.value == taint.value
+
+
+def may_run_on(node: Node, placement: Placement) -> bool:
+    """Say whether a pod may be scheduled to a node, whatever room that has (beyond:B-25).
+
+    A cordoned node counts as one with the taint that stands for that, which pods of DaemonSets tolerate.
+    """
+    if any(node.labels.get(key) != value for key, value in placement.node_selector.items()):
+        return False
+    if placement.node_terms is not None and not any(_meets(node, term) for term in placement.node_terms):
+        return False
+    taints = [taint for taint in node.taints if taint.effect in {"NoSchedule", "NoExecute"}]
+    if node.is_unschedulable:
+        taints.append(_UNSCHEDULABLE)
+    return all(any(tolerates(toleration, taint) for toleration in placement.tolerations) for taint in taints)
+
+
+def _takes(node: Node, placement: Placement | None) -> bool:
+    """Say whether a node takes new pods of a kind; an unknown placement bears no cordon and no taint."""
+    return node.is_ready and may_run_on(node, placement or Placement())
+
+
+def _meets(node: Node, term: NodeTerm) -> bool:
+    """Say whether a node meets all of a term; a term without expressions is met by none."""
+    if not term.labels and not term.fields:
+        return False
+    fields = {_NAME_FIELD: node.name}
+    return all(_holds(requirement, node.labels) for requirement in term.labels) and all(
+        _holds(requirement, fields) for requirement in term.fields
+    )
+
+
+def _holds(requirement: NodeRequirement, labels: Mapping[str, str]) -> bool:
+    """Say whether one expression holds; of an operator that is not known it does not."""
+    value = labels.get(requirement.key)
+    rules: dict[str, Callable[[], bool]] = {
+        "In": lambda: value in requirement.values,
+        "NotIn": lambda: value not in requirement.values,
+        "Exists": lambda: value is not None,
+        "DoesNotExist": lambda: value is None,
+        "Gt": lambda: _difference(value, requirement) > 0,
+        "Lt": lambda: _difference(value, requirement) < 0,
+    }
+    rule = rules.get(requirement.operator)
+    return rule is not None and rule()
+
+
+def _difference(value: str | None, requirement: NodeRequirement) -> int:
+    """Return by how much a label exceeds the number it is compared with, 0 where either is no whole number."""
+    try:
+        return int(value or "") - int(requirement.values[0])
+    except (ValueError, IndexError):
+        return 0
+
+
+def _replacement_requests(proposal: EvictionProposal, circumstances: Circumstances) -> Amounts:
+    """Return what the replacement would ask for, as admission would set it."""
+    pod = proposal.pod
+    targets = container_targets(pod, circumstances.vpa, proposal.processed, circumstances.limits)
+    hold = hold_of(pod)
+    asked = {name: dict(container.asked) for name, container in hold.containers.items()}
+    for container, target in zip(pod.containers, targets, strict=True):
+        asked[container.name] |= {name: amount.nano for name, amount in target.requests.items() if name in CONTROLLED}
+    return hold.total_of(asked)
+
+
+def _goes_for_want_of_room(proposal: EvictionProposal) -> bool:
+    """Say whether a pod is to go because its node has no room for what it should get."""
+    reasons = {Reason.NO_ROOM, Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED}
+    statuses = {None, ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}
+    return proposal.reason in reasons and resize_status(proposal.pod) in statuses
+
+
+def _growth_at_home(proposal: EvictionProposal, need: Amounts) -> Amounts:
+    """Return by how much the replacement would hold more of the pod's node than the pod does."""
+    held = hold_of(proposal.pod).total
+    return {name: max(need[name] - held[name], 0) for name in CONTROLLED}
+
+
+def _with_room(rooms: Rooms, need: Amounts, ledger: Ledger, besides: str) -> Iterator[str]:
+    """Yield the nodes with room for a new pod, the one with most free cpu first, but for its own node."""
+    for free_cpu, name in rooms.by_free_cpu:
+        # From here on no node has enough, and what others take in the round leaves less still.
+        if free_cpu < need[CPU]:
+            return
+        left = rooms.left(name, ledger)
+        if name != besides and left is not None and not shortfall(need, left):
+            yield name
+
+
+def _claiming(proposal: EvictionProposal, node: str, taken: Amounts) -> EvictionProposal:
+    """Return an eviction whose replacement takes room on a node."""
+    return replace(proposal, claim=replace(proposal.claim, rooms={node: taken}))
+
+
+def _missing_at_home(proposal: EvictionProposal, need: Amounts, rooms: Rooms, ledger: Ledger) -> Amounts:
+    """Return what the pod's own node lacks for the replacement in its place, as far as that is known."""
+    left = rooms.left(proposal.pod.node_name, ledger)
+    return shortfall(_growth_at_home(proposal, need), left) if left is not None else {}
+
+
+def _detail(proposal: EvictionProposal, missing: Amounts) -> str:
+    """Return what the reason cannot say."""
+    lacking = f"{in_words(missing)} missing on node {proposal.pod.node_name}" if missing else ""
+    placement = proposal.pod.placement
+    if placement is None or placement.is_tied:
+        return ", ".join(filter(None, (lacking, "cannot be told whether the pod could run on another node")))
+    return lacking

@@ -1,0 +1,22 @@
+"""The rules that a resize or an eviction goes through before it is sent, in the order in which they apply."""
+
+from __future__ import annotations
+
+from updater import evicting, shaping
+from updater.claim_release import unless_paused
+from updater.fitting import within_free_room
+from updater.schedulability import where_the_replacement_fits
+from updater.storms import eviction_within_storm_budgets, resize_within_storm_budgets
+
+RESIZE_STEPS: tuple[shaping.Step, ...] = (
+    within_free_room,
+    resize_within_storm_budgets,
+    unless_paused,
+)
+"""What a resize goes through: first what shapes it, then what may hold it back as it then stands."""
+
+EVICTION_STEPS: tuple[evicting.Step, ...] = (
+    where_the_replacement_fits,
+    eviction_within_storm_budgets,
+)
+"""What an eviction goes through."""
