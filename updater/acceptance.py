@@ -47,22 +47,34 @@ def judge(
 
 
 def is_quick_oom(pod: Pod, circumstances: Circumstances) -> bool:
-    """Say whether a container was killed for lack of memory soon after its start, a short while ago (updater P-6).
+    """Say whether a container was killed for lack of memory soon after its start, a short while ago (updater P-6)."""
+    return bool(quickly_killed(pod, circumstances))
+
+
+def quickly_killed(pod: Pod, circumstances: Circumstances) -> frozenset[str]:
+    """Return the containers killed for lack of memory soon after their start, a short while ago (updater P-6).
 
     Containers that admission did not see, or that are not scaled, do not count.
     """
     kills = [(s.name, s.last_terminated) for s in pod.statuses if s.last_terminated is not None]
     if not kills:
-        return False
+        return frozenset()
     vpa, observed = circumstances.vpa, observed_containers(pod)
     threshold = _oom_threshold(vpa, circumstances.settings)
-    return any(
-        ended.reason == "OOMKilled"
+    return frozenset(
+        name
+        for name, ended in kills
+        if ended.reason == "OOMKilled"
         and (observed is None or name in observed)
         and scaling_mode(container_policy(vpa, name)) is not ScalingMode.OFF
         and _is_quick(ended, threshold, circumstances.now)
-        for name, ended in kills
     )
+
+
+def is_old_enough(pod: Pod, circumstances: Circumstances) -> bool:
+    """Say whether a pod has lived long enough to be updated although it is within its bounds (updater P-7)."""
+    age = circumstances.settings.lifetime_threshold
+    return pod.start_time is not None and circumstances.now >= pod.start_time + age
 
 
 def meets_requirements(pod: Pod, vpa: Vpa, recommendation: Recommendation) -> bool:
@@ -99,7 +111,7 @@ def _obstacle(
         return None
     if pod.start_time is None:
         return Reason.NO_START_TIME
-    if circumstances.now < pod.start_time + settings.lifetime_threshold:
+    if not is_old_enough(pod, circumstances):
         return Reason.TOO_YOUNG
     return Reason.CHANGE_TOO_SMALL if priority.difference < settings.pod_update_threshold else None
 

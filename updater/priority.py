@@ -57,11 +57,10 @@ def score(pod: Pod, recommendation: Recommendation | None) -> Priority:
             current = requests[name].milli_value()
             requested[name] += current
             scale_up = scale_up or wanted > current
-            outside = outside or _is_outside(name, requests, entry)
+            outside = outside or is_outside(name, requests, entry)
     difference = 0.0
     for name, wanted in recommended.items():
-        current_total = float(max(requested[name], 1))
-        difference += abs(current_total - float(wanted)) / current_total
+        difference += relative_difference(requested[name], wanted)
     return Priority(outside, scale_up, difference)
 
 
@@ -72,6 +71,23 @@ def observed_containers(pod: Pod) -> frozenset[str] | None:
         return None
     names = text.split(_OBSERVED_SEPARATOR) if text else []
     return frozenset(names) if all(_DNS_LABEL.fullmatch(name) for name in names) else None
+
+
+def is_outside(name: str, requests: ResourceList, entry: ContainerRecommendation) -> bool:
+    """Say whether a request lies outside the bounds that are there, compared exactly."""
+    lower, upper = entry.lower_bound or {}, entry.upper_bound or {}
+    return (name in lower and requests[name] < lower[name]) or (name in upper and requests[name] > upper[name])
+
+
+def relative_difference(current: int, wanted: int) -> float:
+    """Return how far two totals are apart, relative to the current one; nothing at all counts as one thousandth.
+
+    Args:
+        current: In thousandths.
+        wanted: Likewise.
+    """
+    base = float(max(current, 1))
+    return abs(base - float(wanted)) / base
 
 
 def _recommended_containers(
@@ -86,9 +102,3 @@ def _recommended_containers(
         entry = recommendation.of(container.name)
         if entry is not None and (observed is None or container.name in observed):
             yield container, entry
-
-
-def _is_outside(name: str, requests: ResourceList, entry: ContainerRecommendation) -> bool:
-    """Say whether a request lies outside the bounds that are there, compared exactly."""
-    lower, upper = entry.lower_bound or {}, entry.upper_bound or {}
-    return (name in lower and requests[name] < lower[name]) or (name in upper and requests[name] > upper[name])
