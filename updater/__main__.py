@@ -33,6 +33,7 @@ from updater.settings import Settings
 from updater.shell.actuator import Buckets
 from updater.shell.caches import Caches
 from updater.shell.loop import Loop, LoopSettings
+from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
 from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
 
@@ -85,6 +86,7 @@ async def work(
             vitals=vitals,
             driver=process.driver,
             buckets=Buckets(bucket(config), bucket(config)),
+            usage=None if caches.around is None else memory_reader(config, client),
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
@@ -136,6 +138,11 @@ def decision_settings(config: UpdaterConfig) -> Settings:
         is_per_vpa_config_on=gates.is_on(Gate.PER_VPA_CONFIG),
         behaviour=config.switches(),
     )
+
+
+def memory_reader(config: UpdaterConfig, client: KubeClient) -> MemoryReader:
+    """Return what tells the use of memory."""
+    return MemoryReader(client, config.vpa_object_namespace, config.updater_interval)
 
 
 def bucket(config: UpdaterConfig) -> TokenBucket:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.events import EventRecorder
-from autoscaling.kube.liveness import LivenessSettings, Verdict, read_liveness
+from autoscaling.kube.liveness import Liveness, LivenessSettings, Verdict, read_liveness
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from updater.circumstances import Memory
@@ -20,7 +20,9 @@ from updater.plan import Plan
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
+from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
+from updater.snapshot import Snapshot
 
 log = structlog.get_logger()
 
@@ -46,7 +48,11 @@ class LoopSettings:
 
 @dataclass(slots=True)
 class Loop:
-    """The rounds of one updater, with what one round hands to the next."""
+    """The rounds of one updater, with what one round hands to the next.
+
+    Attributes:
+        usage: Tells what containers use of memory; None where that is not asked for.
+    """
 
     settings: LoopSettings
     client: KubeClient
@@ -57,6 +63,7 @@ class Loop:
     driver: Driver
     buckets: Buckets
     memory: Memory = field(default_factory=Memory)
+    usage: MemoryReader | None = None
 
     def actuator(self, deadline: datetime) -> Actuator:
         """Return what acts on decisions until a time; all share the rate limiters."""
@@ -76,29 +83,42 @@ class Loop:
         try:
             with self.metrics.execution_latency.labels("total").time():
                 async with asyncio.timeout(self.settings.period.total_seconds()):
-                    if await self._admission_is_alive():
-                        await self._update(now)
+                    admission = await self._look_at_admission()
+                    if admission.verdict is Verdict.VALID:
+                        await self._update(now, admission)
         except TimeoutError:
             log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
         finally:
             self.vitals.round_finished()
 
-    async def _admission_is_alive(self) -> bool:
-        """Say whether evicted pods would be admitted with their recommendation (updater M-7)."""
+    async def _look_at_admission(self) -> Liveness:
+        """Return whether evicted pods would be admitted with their recommendation (updater M-7)."""
         if self.settings.liveness is None:
-            return True
+            return Liveness(Verdict.VALID)
         seen = await read_liveness(self.client, self.settings.liveness, self.client.pacing)
-        if seen.verdict is Verdict.VALID:
-            return True
-        self.metrics.admission_status_invalid.labels(seen.verdict.value).inc()
-        log.warning("round left out", reason="admission_not_alive", detail=seen.detail)
-        return False
+        if seen.verdict is not Verdict.VALID:
+            self.metrics.admission_status_invalid.labels(seen.verdict.value).inc()
+            log.warning("round left out", reason="admission_not_alive", detail=seen.detail)
+        return seen
 
-    async def _update(self, now: datetime) -> None:
+    async def observe(self, admission: Liveness) -> Snapshot:
+        """Return the cluster as it is now.
+
+        Args:
+            admission: What the status Lease told.
+        """
+        snapshot = await self.caches.observe()
+        if self.usage is None:
+            return snapshot
+        memory = await self.usage.read(selecting.vpa for selecting in snapshot.vpas)
+        around = replace(snapshot.surroundings, memory=memory, is_webhook_proven=admission.is_webhook_proven)
+        return replace(snapshot, surroundings=around)
+
+    async def _update(self, now: datetime, admission: Liveness) -> None:
         """Decide and act in turn, folding each outcome back into the plan."""
         step = self.metrics.execution_latency
         with step.labels("ListPods").time():
-            snapshot = await self.caches.observe()
+            snapshot = await self.observe(admission)
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
         actuator = self.actuator(now + self.settings.period)

@@ -11,10 +11,12 @@ from datetime import timedelta
 import pytest
 from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
 from autoscaling.kube.events import EventRecorder
-from autoscaling.kube.liveness import LivenessSettings
+from autoscaling.kube.liveness import Liveness, LivenessSettings, Verdict
+from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.health import Vitals
+from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Delay, Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing
@@ -35,7 +37,9 @@ from updater.settings import Settings
 from updater.shell.actuator import Buckets
 from updater.shell.caches import Caches
 from updater.shell.loop import Loop, LoopSettings
+from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
+from updater.surroundings import UNKNOWN, MemoryUse
 
 pytestmark = pytest.mark.anyio
 MINUTE = timedelta(minutes=1)
@@ -61,10 +65,12 @@ async def updater(
     profile: Profile = Profile.UPSTREAM,
     liveness: LivenessSettings | None = None,
     bucket: TokenBucket | None = None,
+    *,
+    looks_around: bool = False,
 ) -> AsyncIterator[Loop]:
     """An updater with filled caches, one minute after the pods started."""
     async with client_for(server) as client:
-        caches = Caches(client, GROUP, "")
+        caches = Caches(client, GROUP, "", behaviour=Behaviour.of(profile) if looks_around else UPSTREAM)
         caches.start()
         await caches.wait_synced(10)
         events = EventRecorder(client, "evenkeel-updater")
@@ -78,6 +84,7 @@ async def updater(
             Vitals(MINUTE, client.pacing.monotonic),
             driver,
             Buckets(bucket or TokenBucket(), bucket or TokenBucket()),
+            usage=MemoryReader(client, "", MINUTE) if caches.around is not None else None,
         )
         try:
             yield loop
@@ -295,3 +302,38 @@ async def test_limit_ranges_that_contradict_each_other_are_told_once(
     told = [line for line in capsys.readouterr().out.splitlines() if "contradict" in line]
     assert len(told) == 1
     assert "minimum 2 exceeds maximum 1" in told[0]
+
+
+def measured(server: ApiServer) -> None:
+    source = StaticMetrics()
+    source.put_pod(("default", "web-0"), {"main": ("100m", "64Mi")}, Window(T0, timedelta(seconds=15)))
+    server.metrics = source
+
+
+@pytest.mark.parametrize("is_proven", [True, False, None])
+async def test_a_round_knows_what_is_around_the_pods(server: ApiServer, is_proven: bool | None) -> None:
+    """Spec: beyond:B-22, beyond:B-25."""
+    measured(server)
+    async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
+        around = (await loop.observe(Liveness(Verdict.VALID, is_webhook_proven=is_proven))).surroundings
+    assert around.memory == {ObjectRef("Pod", "default", "web-0"): {"main": MemoryUse(T0, 2**26)}}
+    assert (around.nodes, around.is_webhook_proven) == ({}, is_proven)
+
+
+async def test_a_round_asks_for_memory_once_and_goes_on_without(server: ApiServer) -> None:
+    """Spec: beyond:B-22."""
+    server.faults.add(Fault(Refuse(503), path="/metrics.k8s.io/", count=None))
+    ready = {"allocatable": {"cpu": "4", "memory": "8Gi"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    server.store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}, "status": ready})
+    async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
+        await loop.run_round()
+        assert [call.status for call in server.requests.calls(path="/metrics.k8s.io/")] == [503]
+        assert [call.status for call in server.requests.calls(path="/resize$")] == [200]
+
+
+async def test_profile_upstream_knows_nothing_of_what_is_around(server: ApiServer) -> None:
+    measured(server)
+    async with updater(server, Profile.UPSTREAM, looks_around=True) as loop:
+        assert (await loop.observe(Liveness(Verdict.VALID, is_webhook_proven=True))).surroundings == UNKNOWN
+        await loop.run_round()
+    assert server.requests.calls(path="/metrics.k8s.io/") == [], "updater:M-4"

@@ -1,0 +1,1 @@
+"""JSON that only the updater reads."""
