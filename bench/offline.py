@@ -48,7 +48,7 @@ class Passing(Sequence[msgspec.Raw]):
     """
 
     def __init__(self, count: int, objects: Iterator[JsonObject]) -> None:
-        self._count = count
+        self._count = self._left = count
         self._objects = objects
 
     def __len__(self) -> int:
@@ -62,7 +62,12 @@ class Passing(Sequence[msgspec.Raw]):
         if isinstance(place, int):
             return self[place : place + 1][0]
         size = len(range(*place.indices(self._count)))
-        return [msgspec.Raw(msgspec.json.encode(each)) for each in islice(self._objects, size)]
+        listed = [msgspec.Raw(msgspec.json.encode(each)) for each in islice(self._objects, size)]
+        self._left -= len(listed)
+        if not self._left:
+            # What made them may hold the names of all.
+            self._objects = iter(())
+        return listed
 
 
 class OfflineClient(KubeClient):

@@ -5,8 +5,10 @@ Spec: recommender 8.1; performance R-2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from recommender.samples import UsageColumns
 Integers = NDArray[np.int64]
 
 _DROPPED = -1
+_NO_AMOUNTS: Integers = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +60,19 @@ class UsageTable:
 
     def followed_by(self, other: UsageTable) -> UsageTable:
         """Return the rows of two answers as one."""
-        return UsageTable(
-            self.namespaces + other.namespaces,
-            self.pods + other.pods,
-            self.sizes + other.sizes,
-            np.concatenate((self.instants, other.instants)),
-            self.containers + other.containers,
-            np.concatenate((self.millicores, other.millicores)),
-            np.concatenate((self.memory_bytes, other.memory_bytes)),
+        return UsageTable.joined((self, other))
+
+    @classmethod
+    def joined(cls, tables: Sequence[UsageTable]) -> UsageTable:
+        """Return the rows of several answers as one."""
+        return cls(
+            list(chain.from_iterable(table.namespaces for table in tables)),
+            list(chain.from_iterable(table.pods for table in tables)),
+            list(chain.from_iterable(table.sizes for table in tables)),
+            np.concatenate([_NO_AMOUNTS, *(table.instants for table in tables)]),
+            list(chain.from_iterable(table.containers for table in tables)),
+            np.concatenate([_NO_AMOUNTS, *(table.millicores for table in tables)]),
+            np.concatenate([_NO_AMOUNTS, *(table.memory_bytes for table in tables)]),
         )
 
 
@@ -109,25 +117,45 @@ class UsageMatcher:
         """Return the container row of each sample, int64[containers]."""
         version = self._model.containers_version
         if self._last is None or version != self._version or not usage.names_as(self._last):
-            self._rows = np.array(_look_up(self._model, usage), dtype=np.int64)
-            self._last, self._version = usage, version
+            found = _look_up(self._model, usage)
+            self._rows, self._last, self._version = np.array(found.rows, dtype=np.int64), found.named, version
         return self._rows
 
 
-def _look_up(model: ClusterModel, usage: UsageTable) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was looked up for an answer.
+
+    Args:
+        rows: Container row of each sample.
+        named: The answer, named by the model's own texts where they are there: its own would be held twice, and
+            scattered over all the memory that reading it took.
+    """
+
+    rows: list[int]
+    named: UsageTable
+
+
+def _look_up(model: ClusterModel, usage: UsageTable) -> _Found:
     """Look every container up."""
     rows: list[int] = []
+    namespaces, pods, containers = usage.namespaces.copy(), usage.pods.copy(), usage.containers.copy()
     ends = accumulate(usage.sizes, initial=0)
-    for namespace, pod, (begin, end) in zip(usage.namespaces, usage.pods, pairwise(ends), strict=True):
-        names = usage.containers[begin:end]
-        state = model.pods.get((namespace, pod))
+    for place, (begin, end) in enumerate(pairwise(ends)):
+        names = containers[begin:end]
+        state = model.pods.get((namespaces[place], pods[place]))
         if state is None:
             rows += [_DROPPED] * len(names)
-        elif not state.init_names and tuple(names) == state.names:
+            continue
+        namespaces[place], pods[place] = state.label_set.namespace, state.name
+        if not state.init_names and tuple(names) == state.names:
             rows += state.rows
+            containers[begin:end] = state.names
         else:
             rows += [_row_of(state, name) for name in names]
-    return rows
+            containers[begin:end] = map(sys.intern, names)
+    named = replace(usage, namespaces=namespaces, pods=pods, containers=containers)
+    return _Found(rows, named)
 
 
 def _row_of(state: PodState, container: str) -> int:

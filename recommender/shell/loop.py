@@ -187,7 +187,7 @@ class Loop:
     async def _load_pods(self, now: datetime) -> list[NamespacedName]:
         """Observe the pods that changed and return those that are gone; unreadable ones are not gone."""
         caches, pods = self.parts.caches, self.parts.caches.pods.snapshot()
-        current = {(pod.namespace, pod.name): pod for pod in pods}
+        current = dict(caches.pods.items().items())
         # A pod that was killed and is gone is looked at once more, or its kill would be nobody's.
         gone = [pod for pod in caches.take_killed() if (pod.namespace, pod.name) not in current]
         # With the memory saver a pod that was left out may be wanted by a VPA that is new.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 
 from autoscaling.pod import Container, Pod, PodPhase
@@ -112,3 +115,28 @@ def test_two_parts_of_an_answer_become_one() -> None:
     assert both.instants.tolist() == [5, 9]
     assert (both.millicores.tolist(), both.memory_bytes.tolist()) == ([0, 1, 0], [0, 10, 0])
     assert len(both) == 3
+
+
+class Text(str):
+    """A name whose end can be noticed."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_no_name_of_an_answer_is_held_that_the_model_holds_already() -> None:
+    """Spec: performance R-5."""
+    model = model_of(pod("a", "x", "y"))
+    matcher = UsageMatcher(model)
+    answer = table((Text("a"), (Text("x"), Text("y"))), (Text("unknown"), ("x",)), namespace=Text("ns"))
+    names = [weakref.ref(name) for name in (answer.namespaces[0], *answer.pods[:1], *answer.containers[:2])]
+    unknown = weakref.ref(answer.pods[1])
+    answer.namespaces[1] = "ns"
+    assert matcher.match(answer).dropped == 1
+    del answer
+    gc.collect()
+    assert [name() for name in names] == [None] * 4
+    assert unknown() == "unknown", "what cannot be named otherwise"
+
+
+def test_no_answers_are_an_empty_one() -> None:
+    assert len(UsageTable.joined(())) == len(UsageTable.joined(()).instants) == 0

@@ -88,6 +88,19 @@ def test_bad_metrics_are_named_with_what_is_wrong_and_the_others_are_read(change
         raise error
 
 
+def test_a_long_list_is_read_in_order_and_loses_only_what_is_bad() -> None:
+    """Spec: performance R-5."""
+    pods = [{**with_usage((f"{n}m", f"{n}Ki")), "metadata": {"name": f"p{n}", "namespace": "ns"}} for n in range(4500)]
+    pods[2100] |= {"timestamp": "yesterday"}
+    page = page_of(*pods)
+    kept = [n for n in range(4500) if n != 2100]
+    assert page.table.pods == [f"p{n}" for n in kept]
+    assert page.table.millicores.tolist() == kept
+    assert page.table.memory_bytes.tolist() == [n * 1024 for n in kept]
+    assert len(page.table.instants) == len(page.table.sizes) == len(page.table.containers) == 4499
+    assert [str(error.ref) for error in page.unreadable] == ["PodMetrics ns/p2100"]
+
+
 def test_what_is_no_list_is_refused() -> None:
     with pytest.raises(InvalidObjectError, match="PodMetricsList"):
         decode_usage(b"<html>")
