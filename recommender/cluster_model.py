@@ -138,7 +138,7 @@ class ClusterModel:
         if row is None:
             name = sys.intern(container.name)
             row = self.containers.create(self._aggregate(state.label_set, name, now))
-            state.names, state.rows = (*state.names, name), (*state.rows, row)
+            state.add(name, row)
             self._pod_of.extend([None] * (row + 1 - len(self._pod_of)))
             self._pod_of[row] = state
             self.containers_version += 1

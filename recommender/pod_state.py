@@ -1,11 +1,12 @@
 """What the model knows of a pod.
 
-Spec: recommender 3.1.
+Spec: recommender 3.1; performance R-5.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from autoscaling.pod import PodPhase
 from recommender.label_sets import LabelSet
@@ -31,6 +32,16 @@ class PodState:
     rows: tuple[int, ...] = ()
     init_names: tuple[str, ...] = ()
 
+    def add(self, container: str, row: int) -> None:
+        """Note a container that was not seen before, and its row."""
+        self.names, self.rows = _followed(self.names, container), (*self.rows, row)
+
     def row_of(self, container: str) -> int | None:
         """Return the row of a container, None where there is none of this name."""
         return self.rows[self.names.index(container)] if container in self.names else None
+
+
+@lru_cache(maxsize=1024)
+def _followed(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return names with one more behind them: one value for all replicas of a workload."""
+    return (*names, name)
