@@ -317,7 +317,7 @@ class ClusterModel:
             self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=True))
         return accepted
 
-    def _take_cpu(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
+    def _take_cpu(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
         accepted = accepted_cpu(self.containers, samples, split)
         counted = samples if accepted.all() else samples.select(accepted)
         self._restore_aggregates(counted.containers, now)
@@ -335,7 +335,7 @@ class ClusterModel:
             self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=False))
         return accepted
 
-    def _take_memory(self, samples: SampleColumns, split: list[Integers] | None, now: datetime) -> Flags:
+    def _take_memory(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
         if self._is_any_bare():
             self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
         return take_memory(self.containers, self.aggregates, samples, split)

@@ -9,7 +9,9 @@ Spec: recommender 2.2; beyond:B-4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +20,13 @@ from recommender.aggregation import AggregateTable
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.instants import NEVER
 from recommender.rows import chunks
-from recommender.samples import SampleColumns
+from recommender.samples import SampleColumns, is_in_order, run_starts, turns
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+_LOOKS: Final = 8
+"""How often what is not larger than the sample before is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags
 
 
 def take_memory(
-    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: list[Integers] | None
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: Sequence[Integers] | None
 ) -> Flags:
     """Take in samples of memory use, in this order.
 
@@ -80,6 +85,13 @@ def take_memory(
     Returns:
         bool[n], which samples were taken in.
     """
+    if split is not None and _are_all_newer(containers, samples):
+        notable = _notable(containers, aggregates, samples)
+        if len(notable) < len(samples):
+            few = samples.select(notable)
+            take_memory(containers, aggregates, few, turns(containers, few.containers))
+            np.maximum.at(containers.last_memory, samples.containers, samples.instants)
+            return np.ones(len(samples), dtype=np.bool_)
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
     for positions in chunks(len(samples)) if split is None else split:
@@ -93,6 +105,64 @@ def take_memory(
             changes.append(moved.placed(places[counts]))
     apply_in_order(aggregates, changes)
     return accepted
+
+
+def _are_all_newer(containers: ContainerTable, samples: SampleColumns) -> bool:
+    """Say whether a batch is in order, and none of its samples is negative or older than the container's last."""
+    is_sound = (samples.amounts >= 0).all() and accepted_memory(containers, samples).all()
+    return bool(is_sound) and is_in_order(containers, samples, run_starts(samples.containers))
+
+
+def _notable(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Integers:
+    """Return the samples that may change a window or a peak, some others among them.
+
+    Those are the first of each window, and those larger than all before in the window. Looking only at the one before
+    and leaving out what is not larger, again and again, comes near that, and most is left out at once.
+
+    Args:
+        containers: The table.
+        aggregates: Tells each container's interval.
+        samples: A batch in order, without a sample that does not count.
+
+    Returns:
+        Their positions, ascending.
+    """
+    starts = run_starts(samples.containers)
+    _mark_windows(containers, aggregates, samples, starts)
+    rises = starts.copy()
+    rises[1:] |= samples.amounts[1:] > samples.amounts[:-1]
+    notable, numbers = np.flatnonzero(rises), np.cumsum(starts)
+    for _ in range(_LOOKS):
+        amounts, places = samples.amounts[notable], numbers[notable]
+        rises = np.ones(len(notable), dtype=np.bool_)
+        rises[1:] = (amounts[1:] > amounts[:-1]) | (places[1:] != places[:-1])
+        if rises.all():
+            break
+        notable = notable[rises]
+    return notable
+
+
+def _mark_windows(
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, starts: Flags
+) -> None:
+    """Mark the first sample of each window, too, where the samples of each container begin.
+
+    Args:
+        containers: The table.
+        aggregates: Tells each container's interval.
+        samples: A batch in order.
+        starts: bool[n], its ``run_starts``; changed.
+    """
+    first = np.flatnonzero(starts)
+    rows = samples.containers[first]
+    window = containers.window_end[rows]
+    sizes = np.diff(first, append=len(starts))
+    if (samples.instants[first + sizes - 1] < window).all():
+        return
+    begin = np.where(window == NEVER, samples.instants[first], window)
+    interval = np.repeat(aggregates.interval[containers.aggregate[rows]], sizes)
+    windows = (samples.instants - np.repeat(begin, sizes)) // interval
+    starts[1:] |= windows[1:] != windows[:-1]
 
 
 def move_windows(

@@ -2,7 +2,7 @@
 
 Rows share few distinct reference times, for these are multiples of the half life, and the samples of one fetch have few
 distinct instants. So a row holds the number of its reference time, and growth is computed once for each pair of
-reference time and second where there are fewer pairs than samples.
+reference time and instant of an even grid where there are fewer pairs than samples.
 
 Spec: recommender 1.3.
 """
@@ -20,6 +20,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _PAIRS_PER_SAMPLE = 0.25
+_LONG = 2**62
 
 
 class ReferenceTimes:
@@ -78,14 +79,17 @@ class ReferenceTimes:
         """
         lowest, first = int(numbers.min()), int(instants.min())
         references = self.distinct[lowest : int(numbers.max()) + 1]
-        seconds = (int(instants.max()) - first) // SECOND + 1
-        if len(references) * seconds <= _PAIRS_PER_SAMPLE * len(numbers):
-            after = instants - first
-            whole = after // SECOND
-            if np.array_equal(whole * SECOND, after):
-                ages = first + np.arange(seconds) * SECOND - references[:, np.newaxis]
+        after = instants - first
+        # A fetch of usage tells whole seconds, history may lie minutes apart.
+        for step in (SECOND, int(after.min(initial=_LONG, where=after > 0))):
+            count = int(after.max()) // step + 1
+            if len(references) * count > _PAIRS_PER_SAMPLE * len(numbers):
+                continue
+            places = after // step
+            if np.array_equal(places * step, after):
+                ages = first + np.arange(count) * step - references[:, np.newaxis]
                 growth = exp2_each(ages / self.half_life).ravel()
-                return growth.take((numbers - lowest) * seconds + whole)
+                return growth.take((numbers - lowest) * count + places)
         return exp2_each((instants - self.distinct.take(numbers)) / self.half_life)
 
     def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:

@@ -232,11 +232,12 @@ class PrometheusClient:
         return _Received(body)
 
     def _read(self, response: requests.Response) -> bytes:
-        body = bytearray()
+        chunks, size = [], 0
         try:
             for chunk in response.iter_content(_CHUNK_BYTES):
-                body += chunk
-                if len(body) > self._settings.largest_answer_bytes:
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > self._settings.largest_answer_bytes:
                     raise _TooLargeError
                 if time.monotonic() > self._deadline:
                     raise requests.ReadTimeout
@@ -247,7 +248,7 @@ class PrometheusClient:
             raise
         finally:
             response.close()
-        return bytes(body)
+        return b"".join(chunks)
 
 
 class _Received(requests.Response):

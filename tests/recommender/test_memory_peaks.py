@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recommender.checkpoint import encode_histograms
+from recommender.cluster_model import ClusterModel
 from recommender.container_table import NO_AGGREGATE
 from recommender.instants import instant, moment
 from recommender.memory_peaks import carry_peaks
@@ -192,12 +193,36 @@ Sample = tuple[int, timedelta, int]
     )
 )
 def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: list[Sample]) -> None:
+    leave_the_same_bits(samples)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 60).map(lambda hours: hours * HOUR), st.integers(0, 12)),
+        max_size=80,
+    ),
+    st.booleans(),
+)
+def test_history_in_order_leaves_the_same_bits_as_well(samples: list[Sample], gives_way: bool) -> None:
+    """Spec: recommender 7: container by container, each in the order of time, piece after piece."""
+    ordered = sorted(samples, key=lambda sample: sample[:2])
+    pieces = [
+        [one for one in ordered if begin <= one[1] < begin + 30 * HOUR] for begin in (0 * HOUR, 30 * HOUR, 60 * HOUR)
+    ]
+    leave_the_same_bits(*pieces, settings=ModelSettings(zero_peaks_give_way=gives_way))
+
+
+def leave_the_same_bits(*batches: list[Sample], settings: ModelSettings | None = None) -> None:
+    """Take in batches at once here and sample by sample there, and compare everything."""
     names = ("p0", "p1", "p2")
-    at_once, in_turn = (Scene().observe(pod("p0"), pod("p1"), pod("p2", labels={"app": "b"})) for _ in range(2))
-    rows = [at_once.row(pod=names[place]) for place, _, _ in samples]
-    batch = columns(rows, [T0 + after for _, after, _ in samples], [amount for _, _, amount in samples])
-    counted = at_once.model.take_memory(batch, T0).tolist()
-    assert counted == [in_turn.memory(T0 + after, amount, pod=names[place]) for place, after, amount in samples]
+    pods = pod("p0"), pod("p1"), pod("p2", labels={"app": "b"})
+    at_once, in_turn = (Scene(ClusterModel(settings)).observe(*pods) for _ in range(2))
+    for samples in batches:
+        rows = [at_once.row(pod=names[place]) for place, _, _ in samples]
+        batch = columns(rows, [T0 + after for _, after, _ in samples], [amount for _, _, amount in samples])
+        counted = at_once.model.take_memory(batch, T0).tolist()
+        assert counted == [in_turn.memory(T0 + after, amount, pod=names[place]) for place, after, amount in samples]
     ours, theirs = at_once.model, in_turn.model
     for name in ("last_memory", "window_end", "peak", "memory_peak"):
         assert np.array_equal(getattr(ours.containers, name), getattr(theirs.containers, name))

@@ -128,6 +128,11 @@ def test_a_batch_is_cut_where_a_container_occurs_again() -> None:
     split = turns(one.model.containers, integers(0, 1, 0, 0, 1))
     assert split is not None
     assert [turn.tolist() for turn in split] == [[0, 1], [2, 4], [3]]
+    in_runs = turns(one.model.containers, integers(2, 2, 0, 1, 1, 1))
+    assert in_runs is not None
+    assert [turn.tolist() for turn in in_runs] == [[0, 2, 3], [1, 4], [5]]
+    assert [turn.tolist() for turn in in_runs[1:]] == [[1, 4], [5]]
+    assert len(in_runs) == 3
 
 
 Sample = tuple[int, int, int]
@@ -145,11 +150,29 @@ Sample = tuple[int, int, int]
     )
 )
 def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: list[Sample]) -> None:
+    leave_the_same_bits(samples)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60), st.sampled_from([-3, 0, 7, 250])), max_size=60))
+def test_history_in_order_leaves_the_same_bits_as_well(samples: list[Sample]) -> None:
+    """Spec: recommender 7: container by container, each in the order of time, piece after piece."""
+    ordered = sorted(samples, key=lambda sample: sample[:2])
+    leave_the_same_bits(*([one for one in ordered if (one[1] < 30) is early] for early in (True, False)))
+
+
+def leave_the_same_bits(*batches: list[Sample]) -> None:
+    """Take in batches at once here and sample by sample there, and compare everything."""
     at_once, in_turn = scene(), scene()
-    rows = [at_once.row(pod=PODS[place]) for place, _, _ in samples]
-    batch = columns(rows, [T0 + minute * MINUTE for _, minute, _ in samples], [amount for _, _, amount in samples])
-    counted = at_once.model.take_cpu(batch, T0).tolist()
-    assert counted == [in_turn.cpu(T0 + minute * MINUTE, amount, pod=PODS[place]) for place, minute, amount in samples]
+    for samples in batches:
+        rows = [at_once.row(pod=PODS[place]) for place, _, _ in samples]
+        moments = [T0 + minute * MINUTE for _, minute, _ in samples]
+        amounts = [amount for _, _, amount in samples]
+        counted = at_once.model.take_cpu(columns(rows, moments, amounts), T0).tolist()
+        assert counted == [
+            in_turn.cpu(moment, amount, pod=PODS[place])
+            for (place, _, amount), moment in zip(samples, moments, strict=True)
+        ]
     ours, theirs = at_once.model, in_turn.model
     for name in ("first_sample", "last_sample", "sample_count"):
         assert np.array_equal(getattr(ours.aggregates, name), getattr(theirs.aggregates, name))

@@ -63,6 +63,7 @@ def test_every_number_is_read_to_the_last_bit(points: list[tuple[int, float]]) -
     ("case", "raw", "said"),
     [
         ("no JSON", b"<html>", "unreadable answer"),
+        ("no data", b'{"status":"success"}', "it holds no data"),
         ("no result", success({"resultType": "matrix"}), "unreadable answer"),
         ("unknown kind", success({"resultType": "graph", "result": []}), "unreadable answer"),
         (
