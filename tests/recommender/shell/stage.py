@@ -25,6 +25,8 @@ from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import ResourceMetricsSource
+from recommender.strategies.known import KnownStrategies
+from recommender.strategies.running import StrategyRuns
 from tests.builders import T0
 from tests.embedded import GROUP, HeldDriver, Json, client_for
 
@@ -48,6 +50,7 @@ async def recommender(
     profile: Profile = Profile.EVENKEEL,
     started_minutes: int = 0,
     threshold: float = 0.0,
+    strategies: KnownStrategies | None = None,
 ) -> AsyncIterator[Loop]:
     """A recommender with filled caches and loaded history."""
     async with client_for(server) as client:
@@ -70,7 +73,9 @@ async def recommender(
         settings = LoopSettings(
             name, "", frozenset(ignored), EstimatorSettings(), RenderingSettings(), behaviour, threshold
         )
-        loop = Loop(settings, parts, ClusterModel(model_settings(RecommenderConfig(profile=profile))))
+        model = ClusterModel(model_settings(RecommenderConfig(profile=profile)))
+        model.strategies = StrategyRuns(strategies)
+        loop = Loop(settings, parts, model)
         caches.start()
         try:
             await caches.wait_synced(10)

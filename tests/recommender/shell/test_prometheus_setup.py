@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from autoscaling.runtime.process import Process
@@ -18,11 +19,14 @@ from recommender.history.queries import HistoryRequest
 from recommender.shell.loop import Loop
 from recommender.shell.prometheus_client import Credentials
 from recommender.shell.prometheus_setup import PrometheusAccess, credentials, history_request
+from recommender.strategies.known import known_strategies
+from recommender.strategies.running import StrategyRuns
 from tests.autoscaling.kube.clocks import InstantPacing
 from tests.embedded import GROUP, Json, api_server, deploy, vpa_object
 from tests.recommender.history.builders import HOUR, MINUTE, T0_NS, of
 from tests.recommender.shell import stage
 from tests.recommender.shell.prometheus_server import PrometheusServer, prometheus_server
+from tests.recommender.strategies.plugins import Peak, plugin
 
 MEMORY_300_MI = float(300 << 20)
 pytestmark = pytest.mark.anyio
@@ -102,6 +106,26 @@ async def test_history_is_there_in_the_first_round(server: ApiServer, prometheus
         counted = scene.loop.parts.metrics.prometheus_requests
         (family,) = counted.labels("200", "post").collect()
         assert family.samples[0].value >= 4, "recommender:10"
+
+
+async def test_history_is_told_to_strategies_with_the_time_that_a_point_stands_for(
+    server: ApiServer, prometheus: PrometheusServer
+) -> None:
+    server.store.merge(vpa_object(recommender={"strategy": "peak"}))
+    prometheus.use(of(), past(1), dict.fromkeys(past(1), MEMORY_300_MI))
+    peak = Peak()
+    async with made_from(server, prometheus, "--storage=prometheus", "--history-length=1d") as scene:
+        scene.loop.model.strategies = StrategyRuns(known_strategies([plugin(peak)])[0])
+        await scene.loop.load_history()
+        stage.used(server, 1, cpu="50m")
+        await stage.run_at(scene.loop, 1)
+    (state,) = peak.states
+    cpu = [usage for usage in state.heard if not np.isnan(usage.cpu_cores).all()]
+    ends = [end for usage in cpu for end in usage.ends_seconds.tolist()]
+    assert ends == sorted(ends), "beyond:B-10"
+    assert len(ends) == 26, "one for each hour, both ends included, and one of now"
+    assert [d for usage in cpu for d in usage.durations_seconds.tolist()] == [3600.0] * 25 + [60.0], "beyond:B-10"
+    assert stage.target(server) == {"cpu": "100m", "memory": "300Mi"}
 
 
 async def test_without_the_flags_prometheus_is_not_asked(server: ApiServer, prometheus: PrometheusServer) -> None:

@@ -9,7 +9,13 @@ from datetime import timedelta
 import pytest
 
 from autoscaling.errors import InvalidObjectError
-from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint, RunningWindow, StoredState
+from recommender.checkpoint import (
+    ContainerCheckpoint,
+    HistogramCheckpoint,
+    RunningWindow,
+    StoredState,
+    StrategyRecord,
+)
 from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch, checkpoint_status_json, decode_checkpoint
 from tests.builders import T0
 
@@ -121,3 +127,29 @@ def test_the_patch_keeps_annotations_of_others(stored: StoredState | None, paths
     assert [operation["path"] for operation in patch if isinstance(operation, dict)] == paths, "beyond:B-2"
     assert len(checkpoint_patch(WINDOWED, "autoscaling.evenkeel.dev/v1", stored)) == 1
     assert len(checkpoint_patch(CHECKPOINT, "autoscaling.k8s.io/v1", stored)) == 1
+
+
+SEEN = replace(CHECKPOINT, strategy=StrategyRecord("peak", {"peaks": [1.5, None], "of": {"main": True}}))
+
+
+def test_what_a_strategy_has_seen_is_a_field_of_the_own_group() -> None:
+    """Spec: beyond:B-10."""
+    whole = checkpoint_json(SEEN, "autoscaling.evenkeel.dev/v1")
+    assert decode_checkpoint(json.dumps(whole).encode()) == SEEN
+    (patch,) = checkpoint_patch(SEEN, "autoscaling.evenkeel.dev/v1", None)
+    assert isinstance(patch, dict)
+    assert patch["value"] == whole["status"]
+
+
+def test_upstreams_group_has_no_such_field() -> None:
+    """Spec: beyond:B-10."""
+    assert checkpoint_json(SEEN, "autoscaling.k8s.io/v1") == checkpoint_json(CHECKPOINT, "autoscaling.k8s.io/v1")
+
+
+@pytest.mark.parametrize("odd", [{}, {"name": "peak"}, {"state": {}}])
+def test_half_a_record_keeps_no_histogram_from_being_read(odd: dict[str, object]) -> None:
+    whole = checkpoint_json(CHECKPOINT, "autoscaling.evenkeel.dev/v1")
+    status = whole["status"]
+    assert isinstance(status, dict)
+    found = decode_checkpoint(json.dumps({**whole, "status": {**status, "strategy": odd}}).encode())
+    assert found.cpu == CHECKPOINT.cpu
