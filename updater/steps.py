@@ -5,10 +5,14 @@ from __future__ import annotations
 from updater import evicting, shaping
 from updater.claim_release import unless_paused
 from updater.fitting import within_free_room
+from updater.memory_shrink import memory_within_use, never_for_less
+from updater.partial_resize import only_what_is_worth_it
 from updater.schedulability import where_the_replacement_fits
 from updater.storms import eviction_within_storm_budgets, resize_within_storm_budgets
 
 RESIZE_STEPS: tuple[shaping.Step, ...] = (
+    only_what_is_worth_it,
+    memory_within_use,
     within_free_room,
     resize_within_storm_budgets,
     unless_paused,
@@ -16,6 +20,7 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
 """What a resize goes through: first what shapes it, then what may hold it back as it then stands."""
 
 EVICTION_STEPS: tuple[evicting.Step, ...] = (
+    never_for_less,
     where_the_replacement_fits,
     eviction_within_storm_budgets,
 )

@@ -17,6 +17,7 @@ from updater.eviction import clear_eviction
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Ledger
+from updater.memory_shrink import is_spared
 from updater.patches import in_place_patches, is_already_requested, resize_patch
 from updater.resize_request import restarts_to_note
 from updater.shaping import Hindrance, Proposal, shape
@@ -112,6 +113,9 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     reason = decision.reason or candidate.reason
     work = replace(work, resized=work.resized + 1)
     if decision.verdict is Verdict.EVICT:
+        if is_spared(pod, candidate.processed, circumstances):
+            # What is safe may have changed since the resize was asked for, and then it is asked for anew.
+            return _resize(work, candidate)
         return _to_be_evicted(work, candidate, reason)
     waits = decision.verdict is Verdict.DEFERRED and heeds_deferral(circumstances)
     if waits or decision.verdict is Verdict.INFEASIBLE_REMEMBERED:
