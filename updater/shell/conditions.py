@@ -1,0 +1,115 @@
+"""Writing conditions to VPAs, once a round has done everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+import structlog
+
+from autoscaling.errors import ApiError, ApiRefusedError
+from autoscaling.kube.calls import PatchType
+from autoscaling.kube.client import KubeClient
+from autoscaling.kube.paths import Resource
+from autoscaling.kube.refusals import CONFLICT, FORBIDDEN, NOT_FOUND
+from autoscaling.kube.retry import ONE_TRY
+from autoscaling.objectref import ObjectRef
+from autoscaling.runtime.process import Driver
+from autoscaling.vpa import Vpa, VpaCondition
+from autoscaling.wire.objects import vpa_status_json
+from updater.conditions import OWN_TYPES, Told, Verdicts, conditions_due
+
+RETRY_AFTER: Final = timedelta(minutes=10)
+"""Time until a denied permission is tried again."""
+
+_FAILED_TEST: Final = 422
+
+log = structlog.get_logger()
+
+
+class ConditionWriter:
+    """Writes the conditions of a round, one VPA after the other; what fails is written in the next round.
+
+    A patch holds only for the version of the object that was looked at, so it never undoes what the recommender or
+    anybody else has written meanwhile.
+
+    Args:
+        client: Calls to the API server.
+        resource: Where the VPAs are.
+        driver: Tells the time.
+    """
+
+    def __init__(self, client: KubeClient, resource: Resource, driver: Driver) -> None:
+        self._client = client
+        self._resource = resource
+        self._driver = driver
+        self._told: dict[ObjectRef, Told] = {}
+        self._denied_until: datetime | None = None
+
+    async def write(self, vpas: Iterable[Vpa], verdicts: Verdicts, now: datetime, deadline: datetime) -> None:
+        """Write what has changed.
+
+        Args:
+            vpas: All VPAs of the round, as observed.
+            verdicts: What the round found out.
+            now: Time of the round.
+            deadline: Time from which no further write is begun.
+        """
+        observed = {vpa.ref: vpa for vpa in vpas}
+        self._told = {ref: told for ref, told in self._told.items() if ref in observed}
+        for ref, vpa in observed.items():
+            if ref in verdicts.unjudged:
+                continue
+            due = conditions_due(vpa, verdicts.holding.get(ref, ()), self._told.get(ref), now)
+            if due is None:
+                continue
+            if self._driver.now() >= deadline or self._is_denied():
+                return
+            if await self._write_one(vpa, due):
+                self._told[ref] = Told(now, tuple(c for c in due if c.type in OWN_TYPES))
+
+    def _is_denied(self) -> bool:
+        return self._denied_until is not None and self._driver.now() < self._denied_until
+
+    async def _write_one(self, vpa: Vpa, conditions: tuple[VpaCondition, ...]) -> bool:
+        """Send one patch, and say whether it was accepted."""
+        path = self._resource.path(vpa.namespace, vpa.name, "status")
+        try:
+            await self._client.patch(path, conditions_patch(vpa, conditions), PatchType.JSON, patience=ONE_TRY)
+        except ApiError as error:
+            self._failed(vpa, error)
+            return False
+        self._denied_until = None
+        log.debug("conditions written", object=str(vpa.ref), types=[c.type for c in conditions if c.type in OWN_TYPES])
+        return True
+
+    def _failed(self, vpa: Vpa, error: ApiError) -> None:
+        """Log a failure by what can be done about it."""
+        code = error.code if isinstance(error, ApiRefusedError) else 0
+        if code in {CONFLICT, NOT_FOUND, _FAILED_TEST}:
+            log.debug("conditions not written", object=str(vpa.ref), error=str(error))
+        elif code == FORBIDDEN:
+            if self._denied_until is None:
+                remedy = f"grant the verb patch on {self._resource.title}/status (the roles under manifests/rbac do)"
+                log.warning("conditions not written", object=str(vpa.ref), error=str(error), remedy=remedy)
+            self._denied_until = self._driver.now() + RETRY_AFTER
+        else:
+            log.warning("conditions not written", object=str(vpa.ref), error=str(error))
+
+
+def conditions_patch(vpa: Vpa, conditions: tuple[VpaCondition, ...]) -> bytes:
+    """Return the JSON patch that replaces the conditions of a VPA, of the version that was observed.
+
+    Args:
+        vpa: The object as observed.
+        conditions: All of them.
+    """
+    has_status = bool(vpa.conditions or vpa.recommendation or vpa.observed_generation)
+    status = vpa_status_json(conditions, None, 0)
+    change: dict[str, object] = {"op": "add", "path": "/status", "value": status}
+    if has_status:
+        change = {"op": "add", "path": "/status/conditions", "value": status.get("conditions", [])}
+    version = {"op": "test", "path": "/metadata/resourceVersion", "value": vpa.resource_version}
+    return msgspec.json.encode([version, change])
