@@ -16,7 +16,7 @@ from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
-from autoscaling.runtime.process import Process
+from autoscaling.runtime.process import Driver, Process
 from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
@@ -32,6 +32,7 @@ from updater.ratelimit import TokenBucket
 from updater.settings import Settings
 from updater.shell.actuator import Buckets
 from updater.shell.caches import Caches
+from updater.shell.conditions import ConditionWriter
 from updater.shell.loop import Loop, LoopSettings
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
@@ -87,6 +88,7 @@ async def work(
             driver=process.driver,
             buckets=Buckets(bucket(config), bucket(config)),
             usage=None if caches.around is None else memory_reader(config, client),
+            conditions=None if caches.around is None else condition_writer(config, client, process.driver),
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
@@ -143,6 +145,11 @@ def decision_settings(config: UpdaterConfig) -> Settings:
 def memory_reader(config: UpdaterConfig, client: KubeClient) -> MemoryReader:
     """Return what tells the use of memory."""
     return MemoryReader(client, config.vpa_object_namespace, config.updater_interval)
+
+
+def condition_writer(config: UpdaterConfig, client: KubeClient, driver: Driver) -> ConditionWriter:
+    """Return what writes conditions to VPAs."""
+    return ConditionWriter(client, vertical_pod_autoscalers(config.api_group), driver)
 
 
 def bucket(config: UpdaterConfig) -> TokenBucket:

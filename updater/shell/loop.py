@@ -15,17 +15,21 @@ from autoscaling.kube.liveness import Liveness, LivenessSettings, Verdict, read_
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from updater.circumstances import Memory
+from updater.conditions import is_noteworthy, verdicts
 from updater.decision import Action, Decision, VpaScope
 from updater.plan import Plan
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
+from updater.shell.conditions import ConditionWriter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
 from updater.snapshot import Snapshot
 
 log = structlog.get_logger()
 
+_CHANGING = 0.75
+"""Share of a round from which on no further condition is written, so that the round is not cut off for that."""
 _QUIET = frozenset({Action.SKIP, Action.WAIT})
 
 
@@ -52,6 +56,7 @@ class Loop:
 
     Attributes:
         usage: Tells what containers use of memory; None where that is not asked for.
+        conditions: Writes conditions to VPAs; None where that is not done.
     """
 
     settings: LoopSettings
@@ -64,6 +69,7 @@ class Loop:
     buckets: Buckets
     memory: Memory = field(default_factory=Memory)
     usage: MemoryReader | None = None
+    conditions: ConditionWriter | None = None
 
     def actuator(self, deadline: datetime) -> Actuator:
         """Return what acts on decisions until a time; all share the rate limiters."""
@@ -123,6 +129,7 @@ class Loop:
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
         actuator = self.actuator(now + self.settings.period)
         scopes: dict[VpaScope, None] = {}
+        noteworthy: list[Decision] = []
         with step.labels("EvictPods").time():
             try:
                 while (decision := plan.next()) is not None:
@@ -130,10 +137,16 @@ class Loop:
                         scopes[decision.scope] = None
                         self._create_counters(decision.scope)
                     _tell(decision)
+                    if is_noteworthy(decision):
+                        noteworthy.append(decision)
                     plan = plan.after(decision, await actuator.carry_out(decision))
             finally:
                 self.memory = plan.memory
                 self.metrics.round.publish(_counts(scopes, actuator))
+        if self.conditions is not None:
+            vpas = [selecting.vpa for selecting in snapshot.vpas]
+            found = verdicts(noteworthy, [vpa.ref for vpa in vpas], [scope.vpa for scope in scopes])
+            await self.conditions.write(vpas, found, now, now + _CHANGING * self.settings.period)
 
     def _create_counters(self, scope: VpaScope) -> None:
         """Make the counters of a VPA visible at zero (upstream-1.8.1 2.6)."""
