@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import Final
 
 import structlog
 from prometheus_client import Counter
@@ -11,8 +12,7 @@ from prometheus_client import Counter
 from recommender.strategies.faults import Fault, FaultReason, error_text
 from recommender.strategies.known import ENTRY_POINTS, KnownStrategies, Plugin, as_plugin, known_strategies
 
-_OURSELVES = "evenkeel"
-_NAMELESS = "(nameless)"
+_OURSELVES: Final = "evenkeel"
 
 log = structlog.get_logger()
 
@@ -31,23 +31,25 @@ def load_strategies() -> tuple[KnownStrategies, tuple[Fault, ...]]:
 
 def _found() -> Iterator[Plugin | Fault]:
     """Yield strategies and failures, by the names of their distributions; of two of one name the first on the path."""
-    ours = {_OURSELVES}
     first: dict[str, Distribution] = {}
     for distribution in distributions():
         first.setdefault(_name_of(distribution), distribution)
-    for name in sorted(first.keys() - ours):
+    # What is half installed has no name, and is left out.
+    for name in sorted(first.keys() - {_OURSELVES, ""}):
         yield from _strategies_of(name, first[name])
 
 
 def _name_of(distribution: Distribution) -> str:
-    # What is half installed has no metadata, and so no name.
-    name: str | None = distribution.metadata["Name"] if distribution.read_text("METADATA") else None
-    return (name or _NAMELESS).lower().replace("_", "-")
+    """Return a distribution's name as all spellings of it are compared; empty where it has none."""
+    if not (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO")):
+        return ""
+    found = distribution.metadata
+    return found["Name"].lower().replace("_", "-") if "Name" in found else ""
 
 
 def _strategies_of(name: str, distribution: Distribution) -> Iterator[Plugin | Fault]:
     """Yield the strategies of one distribution."""
-    described = name if name == _NAMELESS else f"{name} {distribution.version}"
+    described = f"{name} {distribution.version}"
     try:
         points = tuple(distribution.entry_points.select(group=ENTRY_POINTS))
     except Exception as error:  # noqa: BLE001 - files that anybody may have written

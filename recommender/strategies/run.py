@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _FIRST_ROWS: Final = 16
+_NOTHING: Final[Integers] = np.empty(0, dtype=np.int64)
 
 ContainerKey = tuple[str, str, str]
 """Namespace and name of a VPA, name of a container."""
@@ -74,10 +75,12 @@ class StrategyRun:
     def __init__(self, plugin: Plugin) -> None:
         self.state = GuardedState(plugin, _FIRST_ROWS)
         self.rows: dict[ContainerKey, int] = {}
+        self.users = Users((), _NOTHING, _NOTHING)
+        self.chosen = _NOTHING
         self._pool = RowPool()
         self._capacity = _FIRST_ROWS
-        self._fed: Integers = np.empty(0, dtype=np.int64)
-        self._feeds: Integers = np.empty(0, dtype=np.int64)
+        self._fed = _NOTHING
+        self._feeds = _NOTHING
 
     def follow(self, groups: Groups, users: Users) -> None:
         """Have a row for each container of the VPAs that ask for the strategy, and none for others.
