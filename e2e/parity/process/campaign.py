@@ -16,11 +16,11 @@ from e2e.parity.process.differences import Difference, Report
 from e2e.parity.process.engines import Program
 from e2e.parity.process.rounds import Course, RoundCutOffError
 from e2e.parity.process.side_by_side import play_side_by_side
-from e2e.parity.process.trials import TRIALS, Trial
+from e2e.parity.process.trials import TRIALS, Trial, compare_takeovers
 from e2e.parity.process.upstream import Upstream, find_upstream
 
-BURN, DEMO = "burn", "demo"
-PARTS = (BURN, DEMO, *(program.value for program in TRIALS))
+BURN, DEMO, TAKEOVER = "burn", "demo", "takeover"
+PARTS = (BURN, DEMO, TAKEOVER, *(program.value for program in TRIALS))
 DEFAULT_CASES = 500
 _WIDTH = 3000
 _SHARES = {Program.UPDATER: 0.25, Program.RECOMMENDER: 0.3, Program.ADMISSION: 0.45}
@@ -78,6 +78,8 @@ def _parts(wishes: Wishes, upstream: Upstream) -> Iterator[tuple[str, Callable[[
         yield BURN, partial(burn, upstream)
     if DEMO in wishes.parts:
         yield DEMO, partial(play_side_by_side, upstream)
+    if TAKEOVER in wishes.parts:
+        yield TAKEOVER, partial(_try, compare_takeovers, f"{wishes.seed}/{TAKEOVER}", upstream)
     for program, number in clusters(wishes):
         trial, _ = TRIALS[program]
         yield f"{program.value}-{number}", partial(_try, trial, f"{wishes.seed}/{number}", upstream)

@@ -14,6 +14,7 @@ from e2e.parity.process.differences import Report
 from e2e.parity.process.engines import Engine, Program, Side
 from e2e.parity.process.recommender.cluster import ClusterMaker as RecommenderMaker
 from e2e.parity.process.recommender.comparison import Comparison as RecommenderComparison
+from e2e.parity.process.recommender.rounds import State
 from e2e.parity.process.recommender.rounds import run_rounds as run_recommender
 from e2e.parity.process.rounds import Course, with_time_enough
 from e2e.parity.process.updater.cluster import ClusterMaker as UpdaterMaker
@@ -57,7 +58,7 @@ async def compare_updaters(seed: str, upstream: Upstream, course: Course) -> Rep
 async def compare_recommenders(seed: str, upstream: Upstream, course: Course) -> Report:
     """Compare recommenders; every VPA and every checkpoint is a case."""
     cluster = RecommenderMaker(seed, datetime.now(UTC), RECOMMENDER_WORKLOADS, _RECOMMENDER_ROUNDS).make()
-    theirs, ours = await _both(course, upstream, lambda engine, course: run_recommender(cluster, engine, course))
+    theirs, ours = await _both(course, upstream, lambda engine, course: run_recommender(cluster, (engine,), course))
     found = RecommenderComparison(cluster, theirs, ours)
     report = Report(f"recommenders, seed {seed}", found.objects(), list(found.differences()))
     source = "external metrics" if cluster.external else "the metrics API"
@@ -65,6 +66,36 @@ async def compare_recommenders(seed: str, upstream: Upstream, course: Course) ->
         f"usage from {source}, {len(theirs)} rounds, "
         f"{sum(len(change) for change in cluster.changes)} changes between them, {found.rounded} checkpoints equal "
         "but for the order in which upstream goes through its maps"
+    )
+    return report
+
+
+async def compare_takeovers(seed: str, upstream: Upstream, course: Course) -> Report:
+    """Compare recommenders that go on from what another one has stored, in either direction.
+
+    Upstream's, which goes on from what upstream's has stored, is what both are compared with. Every VPA and every
+    checkpoint is a case, once for each direction.
+
+    Spec: recommender:6.3, recommender:6.4.
+    """
+    cluster = RecommenderMaker(seed, datetime.now(UTC), RECOMMENDER_WORKLOADS, _RECOMMENDER_ROUNDS).make()
+
+    async def one(*sides: Side) -> tuple[State, ...]:
+        own = Course(course.folder / "-".join(side.value for side in sides), course.definitions, course.seconds)
+        engines = [Engine(side, upstream) for side in sides]
+        return await with_time_enough(own, lambda course: run_recommender(cluster, engines, course))
+
+    alone, *mixed = await asyncio.gather(
+        one(Side.UPSTREAM, Side.UPSTREAM), one(Side.OURS, Side.UPSTREAM), one(Side.UPSTREAM, Side.OURS)
+    )
+    half = _RECOMMENDER_ROUNDS // 2
+    found = [RecommenderComparison(cluster, alone, other, taken_over_at=half) for other in mixed]
+    differences = [difference for comparison in found for difference in comparison.differences()]
+    report = Report(f"recommenders that take over, seed {seed}", sum(one.objects() for one in found), differences)
+    stored = len(alone[half - 1].checkpoints)
+    report.notes.append(
+        f"{stored} checkpoints taken over in each direction after {half} of {_RECOMMENDER_ROUNDS} "
+        f"rounds, {sum(one.rounded for one in found)} equal but for the order in which upstream goes through its maps"
     )
     return report
 

@@ -9,11 +9,13 @@ from datetime import timedelta
 
 from e2e.parity.process.differences import Difference, first_apart
 from e2e.parity.process.recommender.cluster import RecommenderCluster
-from e2e.parity.process.recommender.rounds import Key, State
+from e2e.parity.process.recommender.rounds import Key, State, Write
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, rows, text
 from evenkeel.simulator.clock import EPOCH, parse_rfc3339
 
 _ROUNDING = 1e-9
+_EPSILON = 1e-4
+_STATUS_WRITE = "patch verticalpodautoscalers/status"
 _USUAL_HALF_LIFE = timedelta(hours=24)
 _RULES = (
     ("spec", "6.3"),
@@ -35,12 +37,14 @@ class Comparison:
         cluster: Where they worked.
         upstream: What upstream's left after each round.
         ours: What ours left.
+        taken_over_at: Number of the round in which recommenders took over from others; None where none did.
         rounded: Checkpoints that were equal but for what upstream itself leaves to chance.
     """
 
     cluster: RecommenderCluster
     upstream: tuple[State, ...]
     ours: tuple[State, ...]
+    taken_over_at: int | None = None
     rounded: int = 0
     _seen: set[Key] = field(default_factory=set)
 
@@ -96,6 +100,8 @@ class Comparison:
 
     def _writes(self, number: int, theirs: State, ours: State) -> Iterator[Difference]:
         for write in sorted({*theirs.writes, *ours.writes}):
+            if number == self.taken_over_at and _is_new_wording(write, theirs):
+                continue
             if theirs.writes[write] != ours.writes[write] and write[1] not in self._seen:
                 self._seen.add(write[1])
                 counts = f"{theirs.writes[write]} times", f"{ours.writes[write]} times"
@@ -109,6 +115,12 @@ class Comparison:
         hints = (f"flags: {' '.join(self.cluster.flags)}",)
         case = f"seed {self.cluster.seed}, round {number + 1}, {what}"
         return Difference(case, f"recommender {rule}{place}", str(theirs), str(ours), hints)
+
+
+def _is_new_wording(write: Write, state: State) -> bool:
+    """Say whether a status may have been written only because the new recommender words its messages otherwise."""
+    conditions = rows(state.statuses.get(write[1], {}), "conditions")
+    return write[0] == _STATUS_WRITE and any(row.get("message") for row in conditions)
 
 
 def _timeless(checkpoint: JsonObject | None) -> JsonObject | None:
@@ -125,14 +137,15 @@ def is_left_to_chance(theirs: JsonObject, ours: JsonObject, half_lives: Mapping[
 
     Upstream goes through maps when it merges (recommender 3.5). So sums differ in their last digits, a weight that lies
     in the middle between two whole numbers differs by one, and a histogram that has no sample yet gets the reference
-    time of whatever it is merged with before: all weights then differ by a power of two, which means nothing.
+    time of whatever it is merged with before: all weights then differ by a power of two, which means nothing, but an
+    outermost one may come to lie below the least weight that counts.
     """
     one, other = copy_of(theirs), copy_of(ours)
     for name, half_life in half_lives.items():
         left, right = child(one, "status", name), child(other, "status", name)
         if not math.isclose(_at_beginning(left, half_life), _at_beginning(right, half_life), abs_tol=_ROUNDING):
             return False
-        if not _are_near(child(left, "bucketWeights"), child(right, "bucketWeights")):
+        if not _are_near(left, right):
             return False
         for histogram in (left, right):
             for part in ("totalWeight", "referenceTimestamp", "bucketWeights"):
@@ -149,7 +162,24 @@ def _at_beginning(histogram: JsonObject, half_life: timedelta) -> float:
 
 
 def _are_near(left: JsonObject, right: JsonObject) -> bool:
-    return all(abs(int(str(left.get(key, 0))) - int(str(right.get(key, 0)))) <= 1 for key in {*left, *right})
+    """Say whether the weights of two histograms differ by one at most, but for those that are cut off on one side."""
+    one, other = child(left, "bucketWeights"), child(right, "bucketWeights")
+    return all(
+        abs(int(str(one.get(bucket, 0))) - int(str(other.get(bucket, 0)))) <= 1
+        or (bucket not in other and _is_cut_off(bucket, left, right))
+        or (bucket not in one and _is_cut_off(bucket, right, left))
+        for bucket in {*one, *other}
+    )
+
+
+def _is_cut_off(bucket: str, has: JsonObject, lacks: JsonObject) -> bool:
+    """Say whether a histogram lacks a weight that lies beyond all others and is too little at its reference time."""
+    weights, kept = child(has, "bucketWeights"), [int(name) for name in child(lacks, "bucketWeights")]
+    total = lacks.get("totalWeight", 0.0)
+    assert isinstance(total, int | float)
+    share = int(str(weights[bucket])) / sum(int(str(weight)) for weight in weights.values())
+    is_outside = bool(kept) and not min(kept) <= int(bucket) <= max(kept)
+    return is_outside and share * total < _EPSILON
 
 
 def _rule_of(theirs: JsonObject, ours: JsonObject) -> str:

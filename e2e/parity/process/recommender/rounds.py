@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from e2e.parity.process.calls import WRITES, step_of
 from e2e.parity.process.copies import Copy, open_copy
@@ -13,7 +13,15 @@ from e2e.parity.process.engines import Engine, Program
 from e2e.parity.process.recommender import checkpoints
 from e2e.parity.process.recommender.cluster import RecommenderCluster
 from e2e.parity.process.recommender.usage import HeldFrame
-from e2e.parity.process.rounds import UNLIMITED, Course, check_lengths, round_begins, split, until
+from e2e.parity.process.rounds import (
+    UNLIMITED,
+    Course,
+    RoundCutOffError,
+    check_lengths,
+    round_begins,
+    split,
+    until,
+)
 from e2e.parity.process.world import scalers
 from evenkeel.simulator.api.external_metrics import UsageAsExternalMetrics
 from evenkeel.simulator.api.fields import JsonObject, text
@@ -21,6 +29,9 @@ from evenkeel.simulator.api.requestlog import RecordedCall
 
 Key = tuple[str, str]
 """Namespace and name."""
+
+Write = tuple[str, Key, int]
+"""What was written of which object, and the status of the answer."""
 
 _METRICS = "/apis/metrics.k8s.io/"
 
@@ -37,36 +48,80 @@ class State:
 
     statuses: Mapping[Key, JsonObject]
     checkpoints: Mapping[Key, JsonObject]
-    writes: Counter[tuple[str, Key, int]]
+    writes: Counter[Write]
 
 
-async def run_rounds(cluster: RecommenderCluster, engine: Engine, course: Course) -> tuple[State, ...]:
-    """Run a recommender on a fresh copy of a cluster, one round for each frame.
+async def run_rounds(cluster: RecommenderCluster, engines: Sequence[Engine], course: Course) -> tuple[State, ...]:
+    """Run recommenders on a fresh copy of a cluster, one round for each frame.
+
+    Args:
+        cluster: The cluster.
+        engines: Whose recommender runs first, and whose go on one after the other from what the one before has stored;
+            each has its share of the rounds.
+        course: How they are run.
 
     Raises:
-        EngineEndedError: The recommender has ended by itself.
+        EngineEndedError: A recommender has ended by itself.
         TimeoutError: It begins no round.
         RoundCutOffError: A round was too short.
     """
-    flags = (*cluster.flags, f"--recommender-interval={course.seconds}s", *UNLIMITED)
-    count = len(cluster.frames)
-    is_beginning = cluster.external.is_beginning if cluster.external else asks_for_all_usage
-    found: list[tuple[Mapping[Key, JsonObject], Mapping[Key, JsonObject]]] = []
     async with open_copy((*course.definitions, *cluster.objects), course.folder) as copy:
-        held = _serve_usage(copy, cluster)
-        async with copy.running(engine, Program.RECOMMENDER, flags) as running:
-            for number in range(count):
-                await round_begins(copy, running, number + 1, is_beginning)
-                await asyncio.sleep(course.seconds / 2)
-                found.append(_stored(copy))
-                held.go_on()
-                for change in cluster.changes[number] if number < len(cluster.changes) else ():
-                    change.apply(copy.server)
-            await round_begins(copy, running, count + 1, is_beginning)
-            rounds = split(until(copy.server.requests.calls(), is_beginning, count), is_beginning)
+        stage = _Stage(copy, cluster, course, _serve_usage(copy, cluster))
+        for engine, rounds in zip(engines, shares(len(cluster.frames), len(engines)), strict=True):
+            await stage.play(engine, rounds)
+        calls = until(copy.server.requests.calls(), stage.is_beginning, len(cluster.frames))
+    rounds_of_calls = split(calls, stage.is_beginning)
     # What comes late besides are targets looked at for the next round, before it asks for usage.
-    check_lengths(rounds, course.seconds, WRITES)
-    return tuple(State(*stored, _writes(calls)) for stored, calls in zip(found, rounds, strict=True))
+    check_lengths(rounds_of_calls, course.seconds, WRITES)
+    return tuple(State(*stored, _writes(calls)) for stored, calls in zip(stage.found, rounds_of_calls, strict=True))
+
+
+def shares(rounds: int, count: int) -> Iterator[range]:
+    """Yield the numbers of the rounds that each of some recommenders has, the first of them counting as 0."""
+    for place in range(count):
+        yield range(rounds * place // count, rounds * (place + 1) // count)
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A copy of a cluster on which recommenders run.
+
+    Args:
+        copy: The copy.
+        cluster: What it is a copy of.
+        course: How programs are run.
+        usage: What is told of the use of pods.
+        found: What was stored after each round.
+    """
+
+    copy: Copy
+    cluster: RecommenderCluster
+    course: Course
+    usage: HeldFrame
+    found: list[tuple[Mapping[Key, JsonObject], Mapping[Key, JsonObject]]] = field(default_factory=list)
+
+    def is_beginning(self, call: RecordedCall) -> bool:
+        """Say whether a call begins a round."""
+        external = self.cluster.external
+        return external.is_beginning(call) if external else asks_for_all_usage(call)
+
+    async def play(self, engine: Engine, rounds: range) -> None:
+        """Run a recommender for some rounds, and change the cluster in the middle of each."""
+        flags = (*self.cluster.flags, f"--recommender-interval={self.course.seconds}s", *UNLIMITED)
+        is_last = rounds.stop == len(self.cluster.frames)
+        async with self.copy.running(engine, Program.RECOMMENDER, flags) as running:
+            for number in rounds:
+                await round_begins(self.copy, running, number + 1, self.is_beginning)
+                await asyncio.sleep(self.course.seconds / 2)
+                self.found.append(_stored(self.copy))
+                self.usage.go_on()
+                for change in self.cluster.changes[number] if number < len(self.cluster.changes) else ():
+                    change.apply(self.copy.server)
+            if is_last:
+                await round_begins(self.copy, running, rounds.stop + 1, self.is_beginning)
+        begun = sum(self.is_beginning(call) for call in self.copy.server.requests.calls())
+        if not is_last and begun > rounds.stop:
+            raise RoundCutOffError("a recommender began one more round before it had ended")
 
 
 def _serve_usage(copy: Copy, cluster: RecommenderCluster) -> HeldFrame:
@@ -102,7 +157,7 @@ def _part(obj: JsonObject, key: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _writes(calls: list[RecordedCall]) -> Counter[tuple[str, Key, int]]:
+def _writes(calls: list[RecordedCall]) -> Counter[Write]:
     """Count the writes of a round; a checkpoint that is found missing is created right after."""
     steps = [(step_of(call), int(call.status)) for call in calls if call.verb in WRITES and call.resource != "events"]
     return Counter((step.what, step.about, code) for step, code in steps)
