@@ -76,7 +76,7 @@ async def work(
         parts = Parts(
             caches=caches,
             usage=usage,
-            statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
+            statuses=status_writer(config, client, caches),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), process.driver.now()),
             metrics=metrics,
             vitals=vitals,
@@ -94,6 +94,12 @@ async def work(
     finally:
         prometheus.close()
         await caches.stop()
+
+
+def status_writer(config: RecommenderConfig, client: KubeClient, caches: Caches) -> StatusWriter:
+    """Return what writes statuses beside the conditions of the updater."""
+    resource = vertical_pod_autoscalers(config.api_group)
+    return StatusWriter(client, resource, config.update_worker_count, caches.vpas.find)
 
 
 def usage_source(config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics) -> UsageSource:

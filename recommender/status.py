@@ -5,7 +5,7 @@ Spec: recommender 5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -130,6 +130,25 @@ def _is_plain(vpa: Vpa, findings: Findings) -> bool:
         and not (only.reason or only.message)
         and bool(findings.recommendation.containers)
     )
+
+
+def with_others_conditions(status: VpaStatus, observed: Vpa, latest: Vpa) -> VpaStatus:
+    """Return a status with the conditions that others have set or removed since it was computed.
+
+    The updater writes conditions of its own, and a status may have waited for its turn for most of a round.
+
+    Args:
+        status: As computed; a type of condition in which it differs from what was observed is ours.
+        observed: The object that it was computed from.
+        latest: The object as it is now.
+    """
+    if latest.conditions == observed.conditions:
+        return status
+    before, after = ({c.type: c for c in each.conditions} for each in (observed, status))
+    changed = {kind for kind in before.keys() | after.keys() if before.get(kind) != after.get(kind)}
+    ours = [condition for condition in status.conditions if condition.type in changed]
+    theirs = [condition for condition in latest.conditions if condition.type not in changed]
+    return replace(status, conditions=tuple(sorted((*ours, *theirs), key=lambda condition: condition.type)))
 
 
 def status_while_fetching(vpa: Vpa, now: datetime) -> VpaStatus | None:

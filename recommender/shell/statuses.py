@@ -13,8 +13,9 @@ from autoscaling.errors import ApiError
 from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import Resource
+from autoscaling.kube.table import Key
 from autoscaling.vpa import Vpa
-from recommender.status import VpaStatus
+from recommender.status import VpaStatus, with_others_conditions
 from recommender.wire.status_patches import status_patch
 
 T = TypeVar("T")
@@ -29,12 +30,21 @@ class StatusWriter:
         client: Calls to the API server.
         resource: Where the VPAs are.
         workers: How many at a time.
+        latest: Returns a VPA as it is now, by namespace and name, so that what others write is kept; None where nobody
+            else writes.
     """
 
-    def __init__(self, client: KubeClient, resource: Resource, workers: int) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        resource: Resource,
+        workers: int,
+        latest: Callable[[Key], Vpa | None] | None = None,
+    ) -> None:
         self._client = client
         self._resource = resource
         self._workers = workers
+        self._latest = latest
 
     async def write(
         self, statuses: Iterable[tuple[Vpa, VpaStatus]], budget: timedelta | None = None
@@ -72,6 +82,9 @@ class StatusWriter:
 
     async def _write_one(self, entry: tuple[Vpa, VpaStatus]) -> bool:
         vpa, status = entry
+        latest = self._latest((vpa.namespace, vpa.name)) if self._latest is not None else None
+        if latest is not None:
+            status = with_others_conditions(status, vpa, latest)
         path = self._resource.path(vpa.namespace, vpa.name, "status")
         try:
             await self._client.patch(path, status_patch(status), PatchType.JSON)

@@ -24,6 +24,7 @@ from recommender.status import (
     is_active,
     status_after,
     status_while_fetching,
+    with_others_conditions,
 )
 from tests.builders import T0, amounts, recommended
 from tests.recommender.scene import vpa
@@ -195,3 +196,38 @@ def test_the_status_while_history_is_loaded() -> None:
     assert kinds == [(FETCHING_HISTORY, TRUE, T0), (RECOMMENDATION_PROVIDED, TRUE, EARLIER)]
     assert (status.recommendation, status.observed_generation) == (SOME, 4), "the rest stays as it is"
     assert status_while_fetching(observed(VpaCondition(FETCHING_HISTORY, TRUE)), T0) is None
+
+
+BLOCKED = VpaCondition("ResizeBlocked", TRUE, "NoRoom", "100m cpu missing")
+MORE_BLOCKED = replace(BLOCKED, message="200m cpu missing")
+
+
+@pytest.mark.parametrize(
+    ("row", "before", "computed", "latest", "expected"),
+    [
+        ("beyond:B-24 nothing new", (PROVIDED,), (NO_PODS, PROVIDED), (PROVIDED,), (NO_PODS, PROVIDED)),
+        ("beyond:B-24 set meanwhile", (PROVIDED,), (PROVIDED,), (PROVIDED, BLOCKED), (PROVIDED, BLOCKED)),
+        ("beyond:B-24 removed meanwhile", (PROVIDED, BLOCKED), (PROVIDED, BLOCKED), (PROVIDED,), (PROVIDED,)),
+        ("beyond:B-24 changed meanwhile", (BLOCKED,), (PROVIDED, BLOCKED), (MORE_BLOCKED,), (PROVIDED, MORE_BLOCKED)),
+        (
+            "beyond:B-24 ours removed",
+            (NO_PODS, PROVIDED),
+            (PROVIDED,),
+            (NO_PODS, PROVIDED, BLOCKED),
+            (PROVIDED, BLOCKED),
+        ),
+        ("beyond:B-24 ours flipped", (NOT_PROVIDED,), (PROVIDED,), (NOT_PROVIDED, BLOCKED), (PROVIDED, BLOCKED)),
+        ("beyond:B-24 both new", (), (PROVIDED,), (BLOCKED,), (PROVIDED, BLOCKED)),
+        ("beyond:B-24 ours wins", (PROVIDED,), (NOT_PROVIDED,), (UNSUPPORTED,), (UNSUPPORTED, NOT_PROVIDED)),
+    ],
+)
+def test_conditions_that_others_wrote_meanwhile_are_kept(
+    row: str,
+    before: tuple[VpaCondition, ...],
+    computed: tuple[VpaCondition, ...],
+    latest: tuple[VpaCondition, ...],
+    expected: tuple[VpaCondition, ...],
+) -> None:
+    status = VpaStatus(computed, SOME, 4)
+    merged = with_others_conditions(status, replace(vpa(), conditions=before), replace(vpa(), conditions=latest))
+    assert merged == VpaStatus(expected, SOME, 4), row

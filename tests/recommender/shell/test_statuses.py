@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from autoscaling.kube.paths import vertical_pod_autoscalers
-from autoscaling.vpa import Recommendation, Vpa
+from autoscaling.pod import ConditionStatus
+from autoscaling.vpa import Recommendation, Vpa, VpaCondition
 from evenkeel.simulator.api.server import ApiServer
 from recommender.shell.statuses import StatusWriter
 from recommender.status import VpaStatus
@@ -65,3 +68,14 @@ async def test_a_refused_status_is_not_among_those_accepted(server: ApiServer) -
         writer = StatusWriter(client, vertical_pod_autoscalers(GROUP), 1)
         accepted = await writer.write(entries("v0", "gone", "v1"))
     assert [each.name for each in accepted] == ["v0", "v1"]
+
+
+async def test_conditions_that_came_while_a_status_waited_for_its_turn_are_kept(server: ApiServer) -> None:
+    """Spec: beyond:B-24, the updater writes into the same list."""
+    blocked = VpaCondition("ResizeBlocked", ConditionStatus.TRUE, "NoRoom", "m")
+    known = {("default", "v0"): replace(vpa("v0"), conditions=(blocked,)), ("default", "v1"): vpa("v1")}
+    async with client_for(server) as client:
+        writer = StatusWriter(client, vertical_pod_autoscalers(GROUP), 1, known.get)
+        await writer.write(entries("v0", "v1", "v2"))
+    bodies = [call.json for call in server.requests.calls(verb="patch", path="/status$")]
+    assert [b"ResizeBlocked" in msgspec.json.encode(body) for body in bodies] == [True, False, False]

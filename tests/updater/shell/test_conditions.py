@@ -16,6 +16,8 @@ from autoscaling.vpa import Vpa, VpaCondition
 from autoscaling.wire.objects import decode_vpa
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
+from recommender.shell.statuses import StatusWriter
+from recommender.status import Findings, differs, status_after
 from tests.builders import T0
 from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, recommended_status, vpa_object
 from updater.conditions import Verdicts
@@ -198,3 +200,23 @@ async def test_a_namesake_made_anew_begins_anew(server: ApiServer) -> None:
         driver.time += HOUR
         await writer.write(await observed(client, "a"), blocked("a"), driver.time, driver.time + SECOND)
     assert _conditions(status(server, "a")) == [{**AS_WRITTEN, "lastTransitionTime": "2026-01-01T02:00:00Z"}]
+
+
+async def test_the_recommender_and_the_updater_do_not_fight_over_the_list(server: ApiServer) -> None:
+    """In each round the recommender writes from what it saw before the updater wrote."""
+    cautious = VpaCondition("LowConfidence", ConditionStatus.TRUE, "LittleHistory", "m")
+    latest: dict[tuple[str, str], Vpa] = {}
+    async with writing(server) as (writer, client, driver):
+        recommender = StatusWriter(client, RESOURCE, 1, latest.get)
+        for _ in range(3):
+            (seen,) = await observed(client, "a")
+            assert seen.recommendation is not None
+            findings = Findings(seen.recommendation, has_pods=True, conditions=(cautious,))
+            computed = status_after(seen, findings, driver.time)
+            await writer.write([seen], blocked("a"), driver.time, driver.time + SECOND)
+            (latest["default", "a"],) = await observed(client, "a")
+            await recommender.write([(seen, computed)] if differs(computed, seen) else [])
+            driver.time += timedelta(minutes=1)
+    assert types(server, "a") == ["LowConfidence", "RecommendationProvided", "ResizeBlocked"]
+    assert AS_WRITTEN in _conditions(status(server, "a"))
+    assert len(patches(server)) == 2, "one each, as neither finds anything to mend"
