@@ -24,7 +24,7 @@ from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
-from recommender.rows import CHUNK, RowPool, doubled, grown
+from recommender.rows import Occurrences, RowPool, chunks, doubled, grown
 from recommender.settings import ModelSettings
 
 Integers = NDArray[np.int64]
@@ -207,27 +207,35 @@ class AggregateTable:
             ValueError: A sample has no aggregate.
         """
         _check(rows)
-        for begin in range(0, len(rows), CHUNK):
-            piece = slice(begin, begin + CHUNK)
-            self._add_cpu(rows[piece], millicores[piece], instants[piece])
+        self.add_cpu_of(Occurrences.of(rows), millicores, instants)
 
-    def _add_cpu(self, rows: Integers, millicores: Integers, instants: Integers) -> None:
-        buckets = CPU_BUCKETS.bucket_of_amounts(millicores)
-        self.cpu.apply(WeightChanges(rows, buckets, CPU_SAMPLE_WEIGHT, instants))
-        self.count_samples(rows, instants)
+    def add_cpu_of(self, feeding: Occurrences, millicores: Integers, instants: Integers) -> None:
+        """Add CPU samples, in this order.
 
-    def count_samples(self, rows: Integers, instants: Integers) -> None:
+        Args:
+            feeding: Aggregate of each sample, at least 0.
+            millicores: int64[n].
+            instants: int64[n], nanoseconds since the epoch.
+        """
+        for piece in chunks(len(instants)):
+            buckets = CPU_BUCKETS.bucket_of_amounts(millicores[piece])
+            weight, when = CPU_SAMPLE_WEIGHT, instants[piece]
+            self.cpu.apply(WeightChanges(feeding.rows[piece], buckets, weight, when, distinct=feeding.distinct))
+        self.count_samples(feeding, instants)
+
+    def count_samples(self, feeding: Occurrences, instants: Integers) -> None:
         """Let histories grow in length and number of samples.
 
         Args:
-            rows: int64[n], aggregate of each sample.
+            feeding: Aggregate of each sample, at least 0.
             instants: int64[n], nanoseconds since the epoch.
         """
-        earlier = instants < self.first_sample.take(rows)
-        if earlier.any():
-            np.minimum.at(self.first_sample, rows[earlier], instants[earlier])
+        rows = feeding.rows
+        # A fetch hardly ever reaches back before a history began: that is told from the aggregates, not the samples.
+        if len(rows) and self.first_sample.take(feeding.distinct).max() > instants.min():
+            np.minimum.at(self.first_sample, rows, instants)
         np.maximum.at(self.last_sample, rows, instants)
-        np.add.at(self.sample_count, rows, 1)
+        self.sample_count[feeding.distinct] += feeding.counts
 
     def change_peaks(self, rows: Integers, peaks: Integers, instants: Integers, taken: Flags) -> None:
         """Add and take memory peaks, in this order.

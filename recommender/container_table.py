@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommender.instants import NEVER
-from recommender.rows import RowPool, doubled, grown
+from recommender.rows import Occurrences, RowPool, doubled, grown
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -50,6 +50,9 @@ class ContainerTable:
         self.memory_request: Integers = np.zeros(capacity, dtype=np.int64)
         self.is_held: Flags = np.zeros(capacity, dtype=np.bool_)
         self._marks: Integers = np.zeros(capacity, dtype=np.int64)
+        # Most fetches are about the same containers as the one before.
+        self._found_distinct: Integers = np.empty(0, dtype=np.int64)
+        self._last_feeding = Occurrences.of(np.empty(0, dtype=np.int64))
 
     def create(self, aggregate: int) -> int:
         """Return the row of a container that has seen nothing yet.
@@ -92,8 +95,27 @@ class ContainerTable:
         """Say whether no row occurs twice.
 
         Args:
-            rows: int64[n], containers.
+            rows: int64[n], containers; not to be changed any more.
         """
+        if np.array_equal(rows, self._found_distinct):
+            return True
         numbers = np.arange(len(rows))
         self._marks[rows] = numbers
-        return bool((self._marks.take(rows) == numbers).all())
+        are_distinct = bool((self._marks.take(rows) == numbers).all())
+        if are_distinct:
+            self._found_distinct = rows
+        return are_distinct
+
+    def feeding(self, rows: Integers) -> Occurrences:
+        """Return the aggregates of containers; the same object where these are the same as last asked for.
+
+        Args:
+            rows: int64[n], containers.
+
+        Raises:
+            ValueError: A container has no aggregate.
+        """
+        aggregates = self.aggregate.take(rows)
+        if not np.array_equal(aggregates, self._last_feeding.rows):
+            self._last_feeding = Occurrences.of(aggregates)
+        return self._last_feeding

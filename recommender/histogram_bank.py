@@ -12,7 +12,7 @@ Spec: recommender 1.2, 1.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from recommender.buckets import BucketScheme
 from recommender.instants import elapsed, nanoseconds, rounded
 from recommender.reference_times import ReferenceTimes
-from recommender.rows import doubled, grown, ranks
+from recommender.rows import doubled, grown, in_turns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,6 +42,7 @@ class WeightChanges:
         weights: float64[n] or one for all, at least 0, before decay.
         instants: int64[n], nanoseconds since the Unix epoch.
         taken: bool[n], whether the weight is taken away; None where all are added.
+        distinct: int64[k], the rows that occur, and maybe others, each once; None where that is not known.
     """
 
     rows: Integers
@@ -49,12 +50,20 @@ class WeightChanges:
     weights: Floats | float
     instants: Integers
     taken: Flags | None = None
+    distinct: Integers | None = None
 
     def select(self, chosen: Flags) -> WeightChanges:
         """Return the chosen changes, in order."""
         weights = self.weights if isinstance(self.weights, float) else self.weights[chosen]
         taken = None if self.taken is None else self.taken[chosen]
-        return WeightChanges(self.rows[chosen], self.buckets[chosen], weights, self.instants[chosen], taken)
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            buckets=self.buckets[chosen],
+            weights=weights,
+            instants=self.instants[chosen],
+            taken=taken,
+        )
 
 
 class HistogramBank:
@@ -121,7 +130,7 @@ class HistogramBank:
         """
         pending = changes
         while len(pending.rows):
-            numbers = self.references.numbers.take(pending.rows)
+            numbers = self._reference_numbers(pending)
             shifting = self.references.are_older(numbers, pending.instants, self._oldest)
             if shifting is None:
                 self._apply_unshifted(pending, numbers)
@@ -132,15 +141,26 @@ class HistogramBank:
             cut[rows] = places[first]
             ready = np.arange(len(pending.rows)) < cut[pending.rows]
             if ready.any():
-                self._apply_unshifted(pending.select(ready), numbers[ready])
+                kept = pending.select(ready)
+                self._apply_unshifted(kept, self._reference_numbers(kept))
             self.shift(rows, pending.instants[places[first]])
             pending = pending.select(~ready)
+
+    def _reference_numbers(self, changes: WeightChanges) -> Integers:
+        """Return the number of each row's reference time; a single one where all rows are known to share it."""
+        if changes.distinct is not None:
+            numbers = self.references.numbers.take(changes.distinct)
+            if numbers.min() == numbers.max():
+                return numbers[:1]
+        return self.references.numbers.take(changes.rows)
 
     def _apply_unshifted(self, changes: WeightChanges, numbers: Integers) -> None:
         """Fold in changes whose rows keep their reference times, given by number."""
         rows, buckets = changes.rows, changes.buckets
-        weights = self.references.growth(numbers, changes.instants) * changes.weights
-        cells = rows * self.scheme.count + buckets
+        weights = self.references.growth(numbers, changes.instants)
+        weights *= changes.weights
+        cells = rows * self.scheme.count
+        cells += buckets
         flat = self.weights.reshape(-1)
         if changes.taken is None or not changes.taken.any():
             np.add.at(self.totals, rows, weights)
@@ -227,9 +247,7 @@ class HistogramBank:
         """
         if other.scheme is not self.scheme or other.half_life != self.half_life:
             raise ValueError("merge of histograms: both banks must have the same buckets and half life")
-        rank = ranks(other_rows)
-        for turn in range(int(rank.max(initial=-1)) + 1):
-            chosen = rank == turn
+        for chosen in in_turns(other_rows):
             self._align(rows[chosen], other, other_rows[chosen])
             self._add_rows(rows[chosen], other, other_rows[chosen])
 
@@ -292,9 +310,7 @@ class HistogramBank:
 
 def _fold_in_order(values: Floats, cells: Integers, weights: Floats, taken: Flags, epsilon: float) -> None:
     """Add to or take from cells one change after the other; what falls below epsilon by taking becomes 0."""
-    rank = ranks(cells)
-    for turn in range(int(rank.max(initial=-1)) + 1):
-        chosen = rank == turn
+    for chosen in in_turns(cells):
         here, weight, away = cells[chosen], weights[chosen], taken[chosen]
         changed = values[here] + np.where(away, -weight, weight)
         changed[away & (changed < epsilon)] = 0.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Flags = NDArray[np.bool_]
 
 _LOOKS: Final = 8
 """How often what is not larger than the sample before is left out."""
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,27 @@ class PeakChanges:
         """
         return replace(self, order=numbers[self.order // 2] * 2 + self.order % 2)
 
+    def select(self, chosen: Flags | Integers) -> PeakChanges:
+        """Return the chosen changes, in the order in which they are chosen."""
+        return PeakChanges(
+            self.order[chosen], self.rows[chosen], self.peaks[chosen], self.instants[chosen], self.taken[chosen]
+        )
 
+    @classmethod
+    def of(cls, parts: list[PeakChanges]) -> PeakChanges:
+        """Return the changes of several turns, in the order of a whole batch."""
+        whole = cls(
+            np.concatenate([part.order for part in parts]),
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.peaks for part in parts]),
+            np.concatenate([part.instants for part in parts]),
+            np.concatenate([part.taken for part in parts]),
+        )
+        is_in_order = bool((whole.order[1:] > whole.order[:-1]).all())
+        return whole if is_in_order else whole.select(np.argsort(whole.order))
+
+
+_TAKEN_THEN_ADDED = np.array([True, False])
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _NO_CHANGES = PeakChanges(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, dtype=np.bool_))
 
@@ -196,14 +218,20 @@ def move_windows(
     containers.peak[counted.containers] = counted.amounts
     if not is_oom:
         containers.memory_peak[counted.containers] = counted.amounts
-    taken = np.flatnonzero(~opens)
-    return PeakChanges(
-        np.concatenate((places[taken] * 2, places * 2 + 1)),
-        containers.aggregate[np.concatenate((counted.containers[taken], counted.containers))],
-        np.concatenate((old_peak[taken], counted.amounts)),
-        np.concatenate((window[taken], window)),
-        np.arange(len(taken) + len(places)) < len(taken),
+    changes = PeakChanges(
+        _in_pairs(places * 2, places * 2 + 1),
+        np.repeat(containers.aggregate[counted.containers], 2),
+        _in_pairs(old_peak, counted.amounts),
+        np.repeat(window, 2),
+        np.tile(_TAKEN_THEN_ADDED, len(places)),
     )
+    # A window that opens has no peak yet that could be taken away.
+    return changes.select(_in_pairs(~opens, np.ones_like(opens))) if opens.any() else changes
+
+
+def _in_pairs(first: NDArray[_Scalar], second: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """Return the elements of two columns by turns."""
+    return np.stack((first, second), axis=1).ravel()
 
 
 def _open_windows(
@@ -246,12 +274,6 @@ def carry_peaks(containers: ContainerTable, aggregates: AggregateTable, rows: In
 
 def apply_in_order(aggregates: AggregateTable, changes: list[PeakChanges]) -> None:
     """Bring the changes of all turns to the histograms, in the order of their samples."""
-    if not changes:
-        return
-    order = np.argsort(np.concatenate([c.order for c in changes]), kind="stable")
-    aggregates.change_peaks(
-        np.concatenate([c.rows for c in changes])[order],
-        np.concatenate([c.peaks for c in changes])[order],
-        np.concatenate([c.instants for c in changes])[order],
-        np.concatenate([c.taken for c in changes])[order],
-    )
+    if changes:
+        whole = PeakChanges.of(changes)
+        aggregates.change_peaks(whole.rows, whole.peaks, whole.instants, whole.taken)

@@ -6,7 +6,7 @@ Spec: recommender 10.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from autoscaling.resources import CPU
 from autoscaling.vpa import UpdateMode
 from recommender.aggregation import UPDATE_MODES, AggregateTable
 from recommender.container_table import ContainerTable
+from recommender.rows import Occurrences
 from recommender.samples import SampleColumns
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ _LARGEST_SIZE_CLASS = 20
 _MILLICORES_PER_CORE = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UsageQuality:
     """Samples of one resource beside the last uncapped targets of their containers.
 
@@ -34,67 +35,55 @@ class UsageQuality:
     Args:
         resource: ``cpu`` or ``memory``.
         is_oom: Whether the samples show the need of killed containers, not use.
-        modes: int8[n], codes of the update modes, as places in ``UPDATE_MODES``.
+        feeding: Aggregate of each sample.
         usage: float64[n], cores or bytes.
-        targets: float64[n], cores or bytes; 0 where nothing is recommended.
+        modes: int8[rows], codes of the update modes of all aggregates, as places in ``UPDATE_MODES``.
+        targets: float64[rows], cores or bytes, of all aggregates; 0 where nothing is recommended.
     """
 
     resource: str
     is_oom: bool
-    modes: NDArray[np.int8]
+    feeding: Occurrences
     usage: Floats
+    modes: NDArray[np.int8]
     targets: Floats
+
+    def of_aggregates(self, chosen: Flags) -> UsageQuality:
+        """Return the samples of some aggregates; the same object where these are all.
+
+        Args:
+            chosen: bool[rows], whether an aggregate's samples are.
+        """
+        some = chosen.take(self.feeding.distinct)
+        if some.all():
+            return self
+        if not some.any():
+            return replace(self, feeding=Occurrences.of(self.feeding.rows[:0]), usage=self.usage[:0])
+        samples = chosen.take(self.feeding.rows)
+        feeding = Occurrences.of(self.feeding.rows.compress(samples))
+        return replace(self, feeding=feeding, usage=self.usage.compress(samples))
 
     def by_mode(self) -> Iterator[tuple[UpdateMode | None, UsageQuality]]:
         """Yield the samples of each update mode that occurs."""
-        counts = np.bincount(self.modes, minlength=len(UPDATE_MODES))
-        for code in np.flatnonzero(counts).tolist():
-            everyone = counts[code] == len(self.modes)
-            yield UPDATE_MODES[code], self if everyone else self._select(self.modes == code)
+        codes = np.flatnonzero(np.bincount(self.modes.take(self.feeding.distinct))).tolist()
+        for code in codes:
+            yield UPDATE_MODES[code], self if len(codes) == 1 else self.of_aggregates(self.modes == code)
 
     def recommended(self) -> UsageQuality:
         """Return the samples of containers that have a recommendation."""
-        has_target = self.targets > 0
-        return self if has_target.all() else self._select(has_target)
+        return self.of_aggregates(self.targets > 0)
 
     def missing(self) -> UsageQuality:
         """Return the samples of containers without one."""
-        return self._select(self.targets == 0)
+        return self.of_aggregates(self.targets == 0)
 
-    def excesses(self) -> Floats:
-        """Return by how much the targets exceed usage, where they do.
-
-        Returns:
-            float64[k], cores or bytes.
-        """
-        difference = self.targets - self.usage
-        return difference.compress(difference > 0)
-
-    def shortfalls(self) -> Floats:
-        """Return by how much usage exceeds the targets or is equal to them, where it does.
+    def beside(self) -> Floats:
+        """Return the target that each sample stands beside.
 
         Returns:
-            float64[k], cores or bytes.
+            float64[n], cores or bytes.
         """
-        difference = self.usage - self.targets
-        return difference.compress(difference >= 0)
-
-    def relative_differences(self) -> Floats:
-        """Return usage relative to the targets, minus one; every container must have a target.
-
-        Returns:
-            float64[n].
-        """
-        return (self.usage - self.targets) / self.targets
-
-    def _select(self, chosen: Flags) -> UsageQuality:
-        return UsageQuality(
-            self.resource,
-            self.is_oom,
-            self.modes.compress(chosen),
-            self.usage.compress(chosen),
-            self.targets.compress(chosen),
-        )
+        return self.targets.take(self.feeding.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +152,13 @@ def usage_quality(
         resource: ``cpu`` or ``memory``.
         is_oom: Whether the samples are the needs of killed containers.
     """
-    rows = containers.aggregate.take(samples.containers)
-    amounts = samples.amounts
-    counted = aggregates.is_under_vpa.take(rows) & aggregates.is_scaled.take(rows)
-    if not counted.all():
-        rows, amounts = rows.compress(counted), amounts.compress(counted)
     unit, last = (_MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
-    return UsageQuality(
+    everyone = UsageQuality(
         resource,
         is_oom,
-        aggregates.update_mode.take(rows),
-        amounts / unit,
-        last.take(rows) / unit,
+        containers.feeding(samples.containers),
+        samples.amounts / unit,
+        aggregates.update_mode,
+        last / unit,
     )
+    return everyone.of_aggregates(aggregates.is_under_vpa & aggregates.is_scaled)

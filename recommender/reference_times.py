@@ -9,6 +9,8 @@ Spec: recommender 1.3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +73,7 @@ class ReferenceTimes:
         """Return ``2**((instant - reference) / half_life)`` of every pair.
 
         Args:
-            numbers: int64[n], at least 1, numbers of reference times.
+            numbers: int64[n] or int64[1] for all, at least 1, numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
 
         Returns:
@@ -80,23 +82,25 @@ class ReferenceTimes:
         lowest, first = int(numbers.min()), int(instants.min())
         references = self.distinct[lowest : int(numbers.max()) + 1]
         after = instants - first
-        # A fetch of usage tells whole seconds, history may lie minutes apart.
-        for step in (SECOND, int(after.min(initial=_LONG, where=after > 0))):
-            count = int(after.max()) // step + 1
-            if len(references) * count > _PAIRS_PER_SAMPLE * len(numbers):
+        last = int(after.max())
+        for step in _steps(after):
+            count = last // step + 1
+            if len(references) * count > _PAIRS_PER_SAMPLE * len(instants):
                 continue
             places = after // step
             if np.array_equal(places * step, after):
                 ages = first + np.arange(count) * step - references[:, np.newaxis]
                 growth = exp2_each(ages / self.half_life).ravel()
-                return growth.take((numbers - lowest) * count + places)
+                if len(references) > 1:
+                    places += (numbers - lowest) * count
+                return growth.take(places)
         return exp2_each((instants - self.distinct.take(numbers)) / self.half_life)
 
     def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
         """Say whether reference times lie more than an age before instants.
 
         Args:
-            numbers: int64[n], numbers of reference times.
+            numbers: int64[n] or int64[1] for all, numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
             age: Nanoseconds.
 
@@ -108,3 +112,9 @@ class ReferenceTimes:
             return None
         older = limits.take(numbers) < instants
         return older if older.any() else None
+
+
+def _steps(after: Integers) -> Iterator[int]:
+    """Yield steps whose multiples instants may be: a fetch tells whole seconds, history may lie minutes apart."""
+    yield SECOND
+    yield int(after.min(initial=_LONG, where=after > 0))

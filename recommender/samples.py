@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recommender.aggregation import AggregateTable
 from recommender.container_table import ContainerTable
 from recommender.instants import NEVER
-from recommender.rows import ranks
+from recommender.rows import Occurrences, ranks
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -196,7 +196,8 @@ def accepted_cpu(containers: ContainerTable, samples: SampleColumns, split: Sequ
             np.maximum(latest[1:], before, out=latest[1:])
         else:
             latest = np.maximum(latest, _latest_before(samples, usable, split))
-    return usable & (samples.instants > latest)
+    usable &= samples.instants > latest
+    return usable
 
 
 def is_in_order(containers: ContainerTable, samples: SampleColumns, starts: Flags) -> bool:
@@ -226,16 +227,23 @@ def _latest_before(samples: SampleColumns, usable: Flags, split: Sequence[Intege
     return before
 
 
-def take_cpu(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> None:
+def take_cpu(
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: Sequence[Integers] | None
+) -> None:
     """Take in accepted CPU samples.
 
     Args:
         containers: Their last CPU instants move on.
         aggregates: Takes the samples; every container must have its aggregate.
         samples: Samples that ``accepted_cpu`` let pass.
+        split: The turns of the batch that they come from.
     """
-    aggregates.add_cpu(containers.aggregate.take(samples.containers), samples.amounts, samples.instants)
-    np.maximum.at(containers.last_cpu, samples.containers, samples.instants)
+    aggregates.add_cpu_of(containers.feeding(samples.containers), samples.amounts, samples.instants)
+    if split is None:
+        # Each is later than its container's last one, and stands alone: nothing to compare.
+        containers.last_cpu[samples.containers] = samples.instants
+    else:
+        np.maximum.at(containers.last_cpu, samples.containers, samples.instants)
 
 
 def count_fetches(
@@ -261,4 +269,4 @@ def count_fetches(
     rows, first = np.unique(usage.containers[alone], return_index=True)
     instants = usage.instants[alone][first]
     containers.last_cpu[rows] = instants
-    aggregates.count_samples(containers.aggregate[rows], instants)
+    aggregates.count_samples(Occurrences.of(containers.aggregate[rows]), instants)

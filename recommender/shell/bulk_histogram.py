@@ -15,6 +15,7 @@ from prometheus_client.metrics_core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from autoscaling.runtime.go_literals import format_float
+from recommender.doubling_buckets import Tally
 
 
 class BulkHistogram(Collector):
@@ -54,8 +55,18 @@ class BulkHistogram(Collector):
             return
         # Comparing all values with each bound is several times faster than finding the bucket of each value.
         counts = np.array([*(np.count_nonzero(values <= bound) for bound in self._bounds), values.size])
-        self._counts[labels] = self._counts.get(labels, 0) + counts
-        self._sums[labels] = self._sums.get(labels, 0.0) + float(values.sum())
+        self.add(labels, Tally(counts, float(values.sum())))
+
+    def add(self, labels: tuple[str, ...], tally: Tally) -> None:
+        """Take in values that are counted already, by the same buckets.
+
+        Args:
+            labels: The labels' values.
+            tally: The values; none of them creates no series.
+        """
+        if tally.counts[-1]:
+            self._counts[labels] = self._counts.get(labels, 0) + tally.counts
+            self._sums[labels] = self._sums.get(labels, 0.0) + tally.total
 
     def describe(self) -> Iterator[Metric]:
         """Yield the empty family, so that registering finds clashes of names."""

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from autoscaling.resources import CPU
 from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
 from autoscaling.vpa import UpdateMode
+from recommender.doubling_buckets import DoublingBuckets
 from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.resource_reads import Source
@@ -24,14 +26,16 @@ LATENCY_BUCKETS_SECONDS = (
     *(1.0, 2.0, 5.0, 7.5, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0),
     *(90.0, 120.0, 150.0, 180.0, 240.0, 300.0, 600.0, 900.0, 1800.0),
 )
-CPU_BUCKETS_CORES = tuple(0.01 * 2**power for power in range(17))
-MEMORY_BUCKETS_BYTES = tuple(1e6 * 2**power for power in range(17))
+CPU_BUCKETS_CORES = DoublingBuckets(0.01, 17)
+MEMORY_BUCKETS_BYTES = DoublingBuckets(1e6, 17)
 RELATIVE_BUCKETS = (
     *(-1.0, -0.75, -0.5, -0.25, -0.1, -0.05, -0.025, -0.01, -0.005, -0.0025, -0.001, 0.0),
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0),
 )
 UPDATE_MODES = ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate", "InPlace")
 API_VERSIONS = ("v1beta1", "v1beta2", "v1")
+
+Floats = NDArray[np.float64]
 
 _QUALITY, _RECOMMENDER = "vpa_quality", "vpa_recommender"
 _TRUTH = ("false", "true")
@@ -57,10 +61,14 @@ class QualityMetrics:
         """Declare the families in a registry."""
 
         def cpu(name: str, about: str, *labels: str) -> BulkHistogram:
-            return BulkHistogram(f"{_QUALITY}_{name}", about, ("update_mode", *labels), CPU_BUCKETS_CORES, registry)
+            return BulkHistogram(
+                f"{_QUALITY}_{name}", about, ("update_mode", *labels), CPU_BUCKETS_CORES.ends, registry
+            )
 
         def memory(name: str, about: str, *labels: str) -> BulkHistogram:
-            return BulkHistogram(f"{_QUALITY}_{name}", about, ("update_mode", *labels), MEMORY_BUCKETS_BYTES, registry)
+            return BulkHistogram(
+                f"{_QUALITY}_{name}", about, ("update_mode", *labels), MEMORY_BUCKETS_BYTES.ends, registry
+            )
 
         def relative(name: str, about: str, *labels: str) -> BulkHistogram:
             return BulkHistogram(f"{_QUALITY}_{name}", about, labels, RELATIVE_BUCKETS, registry)
@@ -99,23 +107,39 @@ class QualityMetrics:
 
     def show_usage(self, quality: UsageQuality) -> None:
         """Count samples beside the recommendations of their containers."""
-        is_oom = _TRUTH[quality.is_oom]
         for mode, samples in quality.by_mode():
-            name = mode.value if mode else ""
+            name, is_oom = mode.value if mode else "", _TRUTH[quality.is_oom]
             with_target, without = samples.recommended(), samples.missing()
             if len(without.usage):
                 self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without.usage))
-            self.relative_diffs.observe_all((name, quality.resource, is_oom), with_target.relative_differences())
-            more: tuple[str, ...] = () if quality.resource == CPU else (is_oom,)
-            targets, over, below = (
-                (self.cpu_recommendations, self.cpu_over_usage, self.cpu_lower_equal_usage)
-                if quality.resource == CPU
-                else (self.memory_recommendations, self.memory_over_usage, self.memory_lower_equal_usage)
-            )
-            targets.observe_all((name, *more), with_target.targets)
-            for is_missing, part in zip(_TRUTH, (with_target, without), strict=True):
-                over.observe_all((name, is_missing, *more), part.excesses())
-                below.observe_all((name, is_missing, *more), part.shortfalls())
+            self._show_targets(name, with_target)
+            self._show_differences(name, _TRUTH[True], without, without.usage)
+
+    def _show_targets(self, mode: str, samples: UsageQuality) -> None:
+        """Count the targets that samples stand beside, and how far usage is from them."""
+        is_oom, targets = _TRUTH[samples.is_oom], samples.beside()
+        differences = samples.usage - targets
+        self._show_differences(mode, _TRUTH[False], samples, differences)
+        differences /= targets
+        self.relative_diffs.observe_all((mode, samples.resource, is_oom), differences)
+        # All samples of an aggregate stand beside the same target, which is counted once for all of them.
+        each, times = samples.targets.take(samples.feeding.distinct), samples.feeding.counts
+        if samples.resource == CPU:
+            self.cpu_recommendations.add((mode,), CPU_BUCKETS_CORES.repeated(each, times))
+        else:
+            self.memory_recommendations.add((mode, is_oom), MEMORY_BUCKETS_BYTES.repeated(each, times))
+
+    def _show_differences(self, mode: str, is_missing: str, samples: UsageQuality, differences: Floats) -> None:
+        """Count by how much usage reaches or exceeds targets, and by how much it stays below them."""
+        if samples.resource == CPU:
+            labels: tuple[str, ...] = (mode, is_missing)
+            buckets, over, below = CPU_BUCKETS_CORES, self.cpu_over_usage, self.cpu_lower_equal_usage
+        else:
+            labels = mode, is_missing, _TRUTH[samples.is_oom]
+            buckets, over, below = MEMORY_BUCKETS_BYTES, self.memory_over_usage, self.memory_lower_equal_usage
+        excesses, shortfalls = buckets.by_sign(differences)
+        over.add(labels, excesses)
+        below.add(labels, shortfalls)
 
     def show_changes(
         self, vpas: Sequence[TrackedVpa], pod_counts: Sequence[int], changes: Iterable[TargetChanges]

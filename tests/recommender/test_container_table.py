@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from recommender.container_table import NO_AGGREGATE, NO_CONTAINER, ContainerTable
 from recommender.instants import NEVER
 from tests.recommender.scene import integers
@@ -41,3 +43,23 @@ def test_rows_that_occur_twice_are_found() -> None:
     assert table.are_distinct(integers(3, 1, 2))
     assert not table.are_distinct(integers(3, 1, 3))
     assert table.are_distinct(integers(3, 1))
+    assert table.are_distinct(integers(3, 1))
+    assert not table.are_distinct(integers(1, 1))
+
+
+def test_the_aggregates_of_a_batch_follow_what_containers_feed() -> None:
+    table = ContainerTable()
+    rows = integers(*(table.create(number) for number in (5, 7, 5)))
+    first = table.feeding(rows)
+    assert (first.rows.tolist(), first.distinct.tolist(), first.counts.tolist()) == ([5, 7, 5], [5, 7], [2, 1])
+    assert table.feeding(rows) is first
+    table.aggregate[rows[0]] = 7
+    assert table.feeding(rows).rows.tolist() == [7, 7, 5]
+    assert table.feeding(rows[:1]).distinct.tolist() == [7]
+
+
+def test_a_container_without_an_aggregate_feeds_none() -> None:
+    table = ContainerTable()
+    rows = integers(table.create(NO_AGGREGATE))
+    with pytest.raises(ValueError, match="negative"):
+        table.feeding(rows)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recommender.rows import CHUNK, RowPool, chunks, doubled, grown, ranks
+from recommender.rows import CHUNK, Occurrences, RowPool, chunks, doubled, grown, in_turns, ranks
 from tests.recommender.scene import integers
 
 
@@ -38,3 +38,23 @@ def test_a_batch_is_cut_into_pieces_that_cover_it() -> None:
 @given(st.lists(st.integers(-3, 3)))
 def test_ranks_count_the_equal_ones_before(keys: list[int]) -> None:
     assert ranks(integers(*keys)).tolist() == [keys[:place].count(key) for place, key in enumerate(keys)]
+
+
+KEYS = st.lists(st.integers(-3, 3) | st.sampled_from([0, 2**40, 2**62]))
+
+
+@given(KEYS)
+def test_turns_hold_each_key_once_and_come_in_the_order_of_the_batch(keys: list[int]) -> None:
+    turns = [turn.tolist() for turn in in_turns(integers(*keys))]
+    assert sorted(place for turn in turns for place in turn) == list(range(len(keys)))
+    for number, turn in enumerate(turns):
+        assert all(keys[:place].count(keys[place]) == number for place in turn)
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_occurrences_are_counted(rows: list[int]) -> None:
+    found = Occurrences.of(integers(*rows))
+    assert found.rows.tolist() == rows
+    assert dict(zip(found.distinct.tolist(), found.counts.tolist(), strict=True)) == {
+        row: rows.count(row) for row in sorted(set(rows))
+    }

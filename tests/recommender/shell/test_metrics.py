@@ -10,6 +10,7 @@ from prometheus_client.samples import Sample
 from autoscaling.runtime.exposition import exposition
 from autoscaling.vpa import UpdateMode, UpdatePolicy
 from recommender.quality import TargetChanges, UsageQuality
+from recommender.rows import Occurrences
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.metrics import RecommenderMetrics
 from tests.exposed_families import EXECUTION, REQUEST, Family, exposed, family
@@ -159,12 +160,29 @@ def test_two_processes_in_one_interpreter_share_nothing() -> None:
     assert "vpa_resources_get_resources_count" not in exposition(registry)
 
 
+def _beside(
+    resource: str, mode: int, usage: list[float], targets: list[float], *, is_oom: bool = False
+) -> UsageQuality:
+    """Return samples of one container each, beside their targets."""
+    feeding, modes = Occurrences.of(np.arange(len(usage))), np.full(len(usage), mode, np.int8)
+    return UsageQuality(resource, is_oom, feeding, np.array(usage), modes, np.array(targets))
+
+
+def _differences(side: str, difference: float, relative: float, target: float) -> dict[tuple[str, str], float]:
+    """Return what is shown of one sample of CPU."""
+    return {
+        ("usage_recommendation_relative_diffs", "false cpu "): relative,
+        (f"cpu_recommendation_{side}_diffs_cores", "false "): difference,
+        ("cpu_recommendations_cores", ""): target,
+    }
+
+
 @pytest.mark.parametrize(
     ("row", "quality", "expected"),
     [
         (
             "recommender:10",
-            UsageQuality("cpu", False, np.array([6, 6], np.int8), np.array([0.25, 0.5]), np.array([0.5, 0.0])),
+            _beside("cpu", 6, [0.25, 0.5], [0.5, 0.0]),
             {
                 ("usage_recommendation_relative_diffs", "false cpu InPlace"): -0.5,
                 ("usage_sample_missing_recommendation_count", "false cpu InPlace"): 1,
@@ -175,11 +193,23 @@ def test_two_processes_in_one_interpreter_share_nothing() -> None:
         ),
         (
             "recommender:10",
-            UsageQuality("memory", True, np.array([0], np.int8), np.array([3e8]), np.array([2e8])),
+            _beside("memory", 0, [3e8], [2e8], is_oom=True),
             {
                 ("usage_recommendation_relative_diffs", "true memory "): 0.5,
                 ("mem_recommendation_lower_equal_usage_diffs_bytes", "true false "): 1e8,
                 ("mem_recommendations_bytes", "true "): 2e8,
+            },
+        ),
+        ("recommender:10", _beside("cpu", 0, [0.25], [0.5]), _differences("over_usage", 0.25, -0.5, 0.5)),
+        ("recommender:10", _beside("cpu", 0, [0.5], [0.5]), _differences("lower_equal_usage", 0.0, 0.0, 0.5)),
+        ("recommender:10", _beside("cpu", 0, [1.0], [0.5]), _differences("lower_equal_usage", 0.5, 1.0, 0.5)),
+        ("recommender:10", _beside("cpu", 0, [0.0], [0.5]), _differences("over_usage", 0.5, -1.0, 0.5)),
+        (
+            "recommender:10",
+            _beside("cpu", 0, [0.0], [0.0]),
+            {
+                ("usage_sample_missing_recommendation_count", "false cpu "): 1,
+                ("cpu_recommendation_lower_equal_usage_diffs_cores", "true "): 0.0,
             },
         ),
     ],
