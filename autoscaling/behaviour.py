@@ -116,6 +116,11 @@ class Behaviour:
         "The memory window that runs is stored with the checkpoint, so a restart of the recommender loses no peak of "
         "the day and no OOM kill: in the status in the own group, in the annotation evenkeel.dev/state in upstream's.",
     )
+    first_round_at_once: bool = _switch(
+        "recommender 6.1",
+        "The recommender's first round begins as soon as its history is loaded. Otherwise a whole interval passes "
+        "before anything is recommended.",
+    )
     small_status_changes_wait: bool = _switch(
         "recommender 5",
         "A status is written when a target or a bound has moved by more than --status-change-threshold, a condition "

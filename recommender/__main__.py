@@ -89,7 +89,8 @@ async def work(
         loop = Loop(loop_settings(config), parts, model)
         await loop.load_history()
         vitals.start_monitoring()
-        process.every("recommender round", config.recommender_interval, loop.run_round)
+        starts_at_once = config.switches().first_round_at_once
+        process.every("recommender round", config.recommender_interval, loop.run_round, starts_at_once=starts_at_once)
         await watch_tasks(tasks)
     finally:
         prometheus.close()

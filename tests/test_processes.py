@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -142,3 +143,13 @@ def test_a_signal_ends_a_process_in_order_and_gives_its_lease_back(name: str, tm
         assert process.returncode == 0
         lease = server.store.read("coordination.k8s.io/v1", "Lease", name, "evenkeel-system")
         assert not lease["spec"].get("holderIdentity")  # type: ignore[attr-defined]
+
+
+def test_the_first_round_of_the_recommender_waits_for_no_interval(tmp_path: Path) -> None:
+    """Spec: performance:R-6."""
+    server = api_server()
+    with serve_in_thread(server) as endpoint:
+        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        with running(PROGRAMS[0], f"--kubeconfig={kubeconfig}", "--recommender-interval=1h"):
+            asked = server.requests.until(lambda log: bool(log.calls("list", path="metrics.k8s.io")), _SECONDS)
+            asyncio.run(asked)

@@ -38,8 +38,8 @@ class FatalError(EvenkeelError):
 class Periodic:
     """A job that is to run once in each period.
 
-    The first round starts one full period after the job was handed to the driver. A tick that falls into a running
-    round is kept once, so the next round follows at once; further ones are dropped.
+    The first round starts one full period after the job was handed to the driver, or at once where that is asked for. A
+    tick that falls into a running round is kept once, so the next round follows at once; further ones are dropped.
 
     Spec: recommender:6.1, updater:M-1.
 
@@ -47,11 +47,13 @@ class Periodic:
         name: Unique name of the job.
         period: Time between the starts of two rounds, above zero.
         job: Runs one round.
+        starts_at_once: Whether the first round waits for nothing; it does so all the same on a clock that is shared.
     """
 
     name: str
     period: timedelta
     job: Work
+    starts_at_once: bool = False
 
 
 FailureHandler = Callable[[Periodic, Exception], None]
@@ -141,6 +143,8 @@ class WallClockDriver:
             coalesce=True,
         )
         self._jobs.append(rounds)
+        if periodic.starts_at_once:
+            rounds.tick()
 
     async def stop(self, grace: timedelta) -> None:
         """Start no further round; let running ones end within the grace period, then cancel them."""
@@ -170,9 +174,9 @@ class Process:
     _failure: BaseException | None = None
     _endings: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
-    def every(self, name: str, period: timedelta, job: Work) -> None:
+    def every(self, name: str, period: timedelta, job: Work, *, starts_at_once: bool = False) -> None:
         """Run a job once in each period from now on. A round that fails is logged; the next comes all the same."""
-        self.driver.add(Periodic(name, period, job), self._round_failed)
+        self.driver.add(Periodic(name, period, job, starts_at_once), self._round_failed)
 
     def run_in_background(self, name: str, work: Coroutine[object, object, None]) -> None:
         """Run something for as long as the process lives, such as a server or a watch.

@@ -164,6 +164,25 @@ async def test_the_first_round_starts_one_full_period_after_the_job_was_added() 
     assert starts[0] - added >= 0.045
 
 
+async def test_the_first_round_may_start_at_once_and_the_second_one_period_later() -> None:
+    """Spec: performance:R-6."""
+    loop, starts, twice = asyncio.get_running_loop(), list[float](), asyncio.Event()
+
+    async def job() -> None:
+        starts.append(loop.time())
+        if len(starts) == 2:
+            twice.set()
+
+    driver, added = WallClockDriver(), loop.time()
+    driver.add(Periodic("job", timedelta(milliseconds=50), job, starts_at_once=True), _unexpected)
+    await _settle()
+    assert len(starts) == 1
+    async with asyncio.timeout(30):
+        await twice.wait()
+    await driver.stop(PATIENT)
+    assert starts[1] - added >= 0.045
+
+
 async def test_the_wall_clock_tells_the_real_time_in_utc(tmp_path: Path) -> None:
     tmp_path.joinpath("now").touch()
     written = datetime.fromtimestamp(tmp_path.joinpath("now").stat().st_mtime, UTC)
