@@ -59,6 +59,19 @@ LONGEST_SILENCE: Final = timedelta(minutes=10)
 
 _KIND: Final = "VerticalPodAutoscaler"
 _UNFINISHED: Final = frozenset({Reason.NAMESPACE_IGNORED, Reason.TARGET_UNRESOLVED, Reason.ROUND_ENDED})
+_FOR_NOW: Final = frozenset(
+    {
+        Reason.RESIZE_PENDING,
+        Reason.ALREADY_REQUESTED,
+        Reason.TOO_FEW_RUNNING,
+        Reason.BUDGET_USED_UP,
+        Reason.STORM_BUDGET,
+        Reason.TRIED_IN_VAIN,
+    }
+)
+"""Reasons that keep it from being known whether anything else would stand in the way."""
+
+_NO_CONDITION: Final = _UNFINISHED | _FOR_NOW
 _NAMED_PODS: Final = 3
 
 Holding = Mapping[ObjectRef, tuple[VpaCondition, ...]]
@@ -72,10 +85,13 @@ class Verdicts:
     Args:
         holding: Conditions that hold.
         unjudged: VPAs that the round left alone altogether or did not finish; their conditions stay as they are.
+        waiting: VPAs of which some pod waits for something that passes; their conditions are not removed yet, as the
+            last that was found out stands until more is known.
     """
 
     holding: Holding
-    unjudged: frozenset[ObjectRef]
+    unjudged: frozenset[ObjectRef] = frozenset()
+    waiting: frozenset[ObjectRef] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +109,7 @@ class Told:
 
 def is_noteworthy(decision: Decision) -> bool:
     """Say whether a decision bears on conditions; most do not."""
-    return bool(decision.missing) or decision.reason in TYPE_OF_REASON or decision.reason in _UNFINISHED
+    return bool(decision.missing) or decision.reason in TYPE_OF_REASON or decision.reason in _NO_CONDITION
 
 
 def verdicts(decisions: Iterable[Decision], vpas: Iterable[ObjectRef], finished: Iterable[ObjectRef]) -> Verdicts:
@@ -106,36 +122,42 @@ def verdicts(decisions: Iterable[Decision], vpas: Iterable[ObjectRef], finished:
     """
     found: defaultdict[ObjectRef, defaultdict[Reason, list[Decision]]] = defaultdict(lambda: defaultdict(list))
     unjudged: set[ObjectRef] = set()
+    waiting: set[ObjectRef] = set()
     for decision in decisions:
         vpa, reason = _vpa_of(decision), _told_as(decision)
         if vpa is None:
             # The round ended before anything could be said of the VPAs that it did not come to.
             unjudged.update(set(vpas).difference(finished))
-        elif reason is None:
-            unjudged.add(vpa)
-        else:
+        elif reason is not None:
             found[vpa][reason].append(decision)
+        elif decision.reason in _FOR_NOW:
+            waiting.add(vpa)
+        else:
+            unjudged.add(vpa)
     holding = {vpa: _conditions(by_reason) for vpa, by_reason in found.items()}
-    return Verdicts(holding, frozenset(unjudged))
+    return Verdicts(holding, frozenset(unjudged), frozenset(waiting))
 
 
-def conditions_due(
-    vpa: Vpa, holding: tuple[VpaCondition, ...], told: Told | None, now: datetime
-) -> tuple[VpaCondition, ...] | None:
+def conditions_due(vpa: Vpa, verdicts: Verdicts, told: Told | None, now: datetime) -> tuple[VpaCondition, ...] | None:
     """Return the whole list of conditions to write to a VPA.
 
     Args:
         vpa: The object as observed.
-        holding: Those of our own types that hold; the others are removed.
+        verdicts: What the round found out; of our own types, what does not hold is removed.
         told: What was last written. Where somebody has overwritten that, it counts as having held all the time.
         now: Transition time of conditions that are new or flip.
 
     Returns:
         Sorted by type, as the recommender keeps them; None where nothing is to be written.
     """
+    if vpa.ref in verdicts.unjudged:
+        return None
     shown = {condition.type: condition for condition in vpa.conditions if condition.type in OWN_TYPES}
     earlier = {condition.type: condition for condition in told.conditions} if told else {}
+    holding = verdicts.holding.get(vpa.ref, ())
     wanted = {c.type: _since(c, shown.get(c.type) or earlier.get(c.type), now) for c in holding}
+    if vpa.ref in verdicts.waiting:
+        wanted = {**shown, **wanted}
     if wanted == shown:
         return None
     is_wording_only = _gist(wanted) == _gist(shown)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
-from autoscaling.resources import MEMORY
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import UpdateMode, VpaCondition
 from tests.builders import T0, vpa
 from updater.conditions import (
@@ -29,6 +29,15 @@ from updater.decision import Action, Decision, Reason, VpaScope, left_alone
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 WEB, DB = (ObjectRef("VerticalPodAutoscaler", "default", name) for name in ("web", "db"))
 BOTH = (WEB, DB)
+
+
+def holds(kind: str = "ResizeBlocked", reason: str = "NoRoom", message: str = "m", **since: object) -> VpaCondition:
+    condition = VpaCondition(kind, ConditionStatus.TRUE, reason, message)
+    return replace(condition, last_transition_time=since.get("since"))  # type: ignore[arg-type]
+
+
+PROVIDED = VpaCondition("RecommendationProvided", ConditionStatus.TRUE, "", "", T0)
+NOW, EARLIER = T0 + HOUR, T0 + timedelta(minutes=30)
 
 
 def scope(of: ObjectRef = WEB) -> VpaScope:
@@ -63,10 +72,37 @@ def test_a_reason_becomes_a_condition(row: str, reason: Reason, kind: str, writt
     assert condition.message == f"{reason.meaning} Pods: p0. p0: node1 is full"
 
 
-@pytest.mark.parametrize("reason", [Reason.TOO_YOUNG, Reason.STORM_BUDGET, Reason.RESIZE_PENDING, Reason.UPDATES_OFF])
-def test_what_passes_by_itself_is_no_condition(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [Reason.TOO_YOUNG, Reason.CHANGE_TOO_SMALL, Reason.UPDATES_OFF])
+def test_what_is_as_it_should_be_is_no_condition(reason: Reason) -> None:
     assert not is_noteworthy(about("p0", reason))
-    assert found(about("p0", reason)) == Verdicts({}, frozenset())
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Reason.RESIZE_PENDING,
+        Reason.ALREADY_REQUESTED,
+        Reason.TOO_FEW_RUNNING,
+        Reason.BUDGET_USED_UP,
+        Reason.STORM_BUDGET,
+        Reason.TRIED_IN_VAIN,
+    ],
+)
+def test_what_passes_by_itself_is_no_condition_and_removes_none(reason: Reason) -> None:
+    """Spec: beyond:B-24, a condition does not come and go while a resize is under way."""
+    told = found(about("p0", reason))
+    assert told == Verdicts({}, waiting=frozenset({WEB}))
+    subject = replace(vpa(), name="web", conditions=(PROVIDED, holds(since=EARLIER)))
+    assert conditions_due(subject, told, None, NOW) is None
+    both = found(about("p0", reason), about("p1", Reason.QUOTA_WOULD_BLOCK))
+    due = conditions_due(subject, both, None, NOW)
+    assert [c.type for c in due or ()] == ["QuotaWouldBlock", "RecommendationProvided", "ResizeBlocked"]
+
+
+def test_a_deferred_resize_that_lacks_room_is_a_condition_all_the_same() -> None:
+    """Spec: beyond:B-41."""
+    told = found(replace(about("p0", Reason.RESIZE_PENDING, "1m cpu missing on node n"), missing={CPU: 10**6}))
+    assert [condition.reason for condition in told.holding[WEB]] == ["NoRoom"]
 
 
 def test_each_type_is_ours() -> None:
@@ -128,13 +164,8 @@ def test_what_a_round_did_not_come_to_stays_as_it_is(
     assert found(*decisions, finished=finished).unjudged == unjudged, row
 
 
-def holds(kind: str = "ResizeBlocked", reason: str = "NoRoom", message: str = "m", **since: object) -> VpaCondition:
-    condition = VpaCondition(kind, ConditionStatus.TRUE, reason, message)
-    return replace(condition, last_transition_time=since.get("since"))  # type: ignore[arg-type]
-
-
-PROVIDED = VpaCondition("RecommendationProvided", ConditionStatus.TRUE, "", "", T0)
-NOW, EARLIER = T0 + HOUR, T0 + timedelta(minutes=30)
+def judged(*holding: VpaCondition) -> Verdicts:
+    return Verdicts({vpa().ref: holding})
 
 
 @pytest.mark.parametrize(
@@ -179,7 +210,7 @@ def test_what_is_written(
     holding: tuple[VpaCondition, ...],
     expected: tuple[VpaCondition, ...] | None,
 ) -> None:
-    assert conditions_due(replace(vpa(), conditions=shown), holding, None, NOW) == expected, row
+    assert conditions_due(replace(vpa(), conditions=shown), judged(*holding), None, NOW) == expected, row
 
 
 @pytest.mark.parametrize(
@@ -193,15 +224,21 @@ def test_what_is_written(
 def test_a_message_alone_is_written_now_and_then(row: str, written: timedelta | None, is_due: bool) -> None:
     subject = replace(vpa(), conditions=(holds(message="100m missing", since=T0),))
     told = Told(NOW - written, subject.conditions) if written else None
-    due = conditions_due(subject, (holds(message="150m missing"),), told, NOW)
+    due = conditions_due(subject, judged(holds(message="150m missing")), told, NOW)
     assert due == ((holds(message="150m missing", since=T0),) if is_due else None), row
+
+
+def test_what_was_not_judged_is_not_touched() -> None:
+    subject = replace(vpa(), conditions=(holds(since=EARLIER),))
+    verdict = Verdicts({subject.ref: (holds("QuotaWouldBlock"),)}, unjudged=frozenset({subject.ref}))
+    assert conditions_due(subject, verdict, None, NOW) is None
 
 
 def test_what_somebody_overwrote_comes_back_with_its_old_time() -> None:
     """The recommender may not have seen it yet when it wrote the status as a whole."""
     subject = replace(vpa(), conditions=(PROVIDED,))
     told = Told(NOW - SECOND, (holds(since=EARLIER),))
-    assert conditions_due(subject, (holds(),), told, NOW) == (PROVIDED, holds(since=EARLIER))
+    assert conditions_due(subject, judged(holds()), told, NOW) == (PROVIDED, holds(since=EARLIER))
 
 
 CONDITIONS = st.lists(
@@ -215,8 +252,8 @@ def test_a_second_look_finds_nothing_to_write_and_other_types_stay(
 ) -> None:
     holding = tuple(replace(c, last_transition_time=None) for c in others_too if c.type in OWN_TYPES)
     subject = replace(vpa(), conditions=shown)
-    due = conditions_due(subject, holding, None, NOW)
+    due = conditions_due(subject, judged(*holding), None, NOW)
     after = subject.conditions if due is None else due
-    assert conditions_due(replace(vpa(), conditions=after), holding, Told(NOW, ()), NOW) is None
+    assert conditions_due(replace(vpa(), conditions=after), judged(*holding), Told(NOW, ()), NOW) is None
     assert [c for c in after if c.type not in OWN_TYPES] == [c for c in shown if c.type not in OWN_TYPES]
     assert {c.type for c in after if c.type in OWN_TYPES} == {c.type for c in holding}

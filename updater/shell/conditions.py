@@ -60,9 +60,7 @@ class ConditionWriter:
         observed = {vpa.ref: vpa for vpa in vpas}
         self._told = {ref: told for ref, told in self._told.items() if ref in observed}
         for ref, vpa in observed.items():
-            if ref in verdicts.unjudged:
-                continue
-            due = conditions_due(vpa, verdicts.holding.get(ref, ()), self._told.get(ref), now)
+            due = conditions_due(vpa, verdicts, self._told.get(ref), now)
             if due is None:
                 continue
             if self._driver.now() >= deadline or self._is_denied():
