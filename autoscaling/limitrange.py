@@ -26,12 +26,16 @@ class LimitRangeItem:
         maximum: Largest limit.
         minimum: Smallest request and limit.
         default: Limit of a container that states none.
+        default_request: Request of a container that states none; not merged.
+        ratio: Most times that a limit may be its request; not merged.
     """
 
     type: LimitType
     maximum: ResourceList | None = None
     minimum: ResourceList | None = None
     default: ResourceList | None = None
+    default_request: ResourceList | None = None
+    ratio: ResourceList | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,17 @@ class LimitRange:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceLimits:
-    """What the LimitRanges of one namespace amount to; None where nothing bounds that type."""
+    """What the LimitRanges of one namespace amount to.
+
+    Args:
+        container: Merged; None where nothing bounds that type.
+        pod: Likewise.
+        items: All items as they are, in order, as the API server holds pods against them.
+    """
 
     container: LimitRangeItem | None = None
     pod: LimitRangeItem | None = None
+    items: tuple[LimitRangeItem, ...] = ()
 
 
 NO_LIMITS = NamespaceLimits()
@@ -65,6 +76,7 @@ def merge(limit_ranges: Iterable[LimitRange]) -> NamespaceLimits:
     return NamespaceLimits(
         container=_merge_items([i for i in items if i.type is LimitType.CONTAINER]),
         pod=_merge_items([i for i in items if i.type is LimitType.POD]),
+        items=tuple(items),
     )
 
 

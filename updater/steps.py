@@ -6,6 +6,7 @@ from updater import evicting, shaping
 from updater.claim_release import unless_paused
 from updater.fitting import within_free_room
 from updater.memory_shrink import memory_within_use, never_for_less
+from updater.namespace_bounds import within_limit_ranges, within_quotas
 from updater.partial_resize import only_what_is_worth_it
 from updater.qos_kept import qos_class_kept
 from updater.schedulability import where_the_replacement_fits
@@ -15,6 +16,8 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
     only_what_is_worth_it,
     memory_within_use,
     qos_class_kept,
+    within_limit_ranges,
+    within_quotas,
     within_free_room,
     resize_within_storm_budgets,
     unless_paused,

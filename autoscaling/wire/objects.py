@@ -205,6 +205,8 @@ class _LimitRangeItem(Wire):
     max: Amounts | None = None
     min: Amounts | None = None
     default: Amounts | None = None
+    default_request: Amounts | None = None
+    max_limit_request_ratio: Amounts | None = None
 
 
 class _LimitRangeSpec(Wire):
@@ -306,6 +308,8 @@ def _limit_range_snapshot(limit_range: _LimitRange) -> LimitRange:
             maximum=optional_resource_list(item.max),
             minimum=optional_resource_list(item.min),
             default=optional_resource_list(item.default),
+            default_request=optional_resource_list(item.default_request),
+            ratio=optional_resource_list(item.max_limit_request_ratio),
         )
         for item in limit_range.spec.limits or ()
         if item.type in known

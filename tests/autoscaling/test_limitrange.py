@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoscaling.limitrange import NO_LIMITS, LimitRange, LimitRangeItem, LimitType, contradiction, merge
-from tests.builders import limit_range, printed
+from tests.builders import amounts, limit_range, printed
 
 C, P = LimitType.CONTAINER, LimitType.POD
 
@@ -68,3 +68,10 @@ def test_nothing_useful_is_no_limit() -> None:
 )
 def test_limit_ranges_that_contradict_each_other(items: list[LimitRangeItem], problem: str) -> None:
     assert contradiction(merge(LimitRange("ns", f"lr{i}", (item,)) for i, item in enumerate(items))) == problem
+
+
+def test_items_are_kept_as_they_are() -> None:
+    items = (limit_range(C, maximum="4"), limit_range(P, maximum="8"), LimitRangeItem(C, ratio=amounts("2")))
+    found = merge([LimitRange("ns", "a", items[:1]), LimitRange("ns", "b", items[1:])])
+    assert found.items == items, "beyond:B-12"
+    assert found.container == items[0], "what the merged items cannot hold does not change them"

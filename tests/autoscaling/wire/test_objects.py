@@ -151,15 +151,22 @@ def test_limit_range() -> None:
                         {"type": "Container", "max": {"cpu": "2"}, "default": {"memory": "1Gi"}},
                         {"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}},
                         {"type": "Pod", "min": {"cpu": "1"}},
+                        {
+                            "type": "Container",
+                            "defaultRequest": {"cpu": "1"},
+                            "maxLimitRequestRatio": {"cpu": "3"},
+                        },
                     ],
                 },
             },
         ).encode(),
     )
-    container, pod = limit_range.items
+    container, pod, other = limit_range.items
     assert (container.type, pod.type) == (LimitType.CONTAINER, LimitType.POD)
     assert printed(container.maximum or {}) == {"cpu": "2"}
     assert container.minimum is None
+    assert container.ratio is None
+    assert (printed(other.default_request or {}), printed(other.ratio or {})) == ({"cpu": "1"}, {"cpu": "3"})
     with pytest.raises(InvalidObjectError, match="LimitRange ns/lr: quantity 'x'"):
         decode_limit_range(
             b'{"metadata": {"name": "lr", "namespace": "ns"}, '
