@@ -5,7 +5,6 @@ Spec: recommender 8.1; performance R-2.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
@@ -128,8 +127,8 @@ class _Found:
 
     Args:
         rows: Container row of each sample.
-        named: The answer, named by the model's own texts where they are there: its own would be held twice, and
-            scattered over all the memory that reading it took.
+        named: The answer with the model's own texts for the names of pods. Those that it came with would be held
+            twice, scattered over all the memory that reading it took.
     """
 
     rows: list[int]
@@ -139,23 +138,20 @@ class _Found:
 def _look_up(model: ClusterModel, usage: UsageTable) -> _Found:
     """Look every container up."""
     rows: list[int] = []
-    namespaces, pods, containers = usage.namespaces.copy(), usage.pods.copy(), usage.containers.copy()
-    ends = accumulate(usage.sizes, initial=0)
-    for place, (begin, end) in enumerate(pairwise(ends)):
-        names = containers[begin:end]
-        state = model.pods.get((namespaces[place], pods[place]))
+    pods = usage.pods.copy()
+    bounds = pairwise(accumulate(usage.sizes, initial=0))
+    for place, (namespace, (begin, end)) in enumerate(zip(usage.namespaces, bounds, strict=True)):
+        names = usage.containers[begin:end]
+        state = model.pods.get((namespace, pods[place]))
         if state is None:
             rows += [_DROPPED] * len(names)
             continue
-        namespaces[place], pods[place] = state.label_set.namespace, state.name
+        pods[place] = state.name
         if not state.init_names and tuple(names) == state.names:
             rows += state.rows
-            containers[begin:end] = state.names
         else:
             rows += [_row_of(state, name) for name in names]
-            containers[begin:end] = map(sys.intern, names)
-    named = replace(usage, namespaces=namespaces, pods=pods, containers=containers)
-    return _Found(rows, named)
+    return _Found(rows, replace(usage, pods=pods))
 
 
 def _row_of(state: PodState, container: str) -> int:

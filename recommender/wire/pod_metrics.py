@@ -134,6 +134,7 @@ def _table(pods: Sequence[_PodMetrics]) -> UsageTable:
     flat = [container for each in containers for container in each]
     usage = [container.usage or _NO_USAGE for container in flat]
     metadata = [pod.metadata for pod in pods]
+    # But for those of pods, few names are distinct; they are held once and compared at a glance.
     return UsageTable(
         namespaces=[sys.intern(each.namespace) for each in metadata],
         pods=[each.name for each in metadata],
