@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from autoscaling.behaviour import UPSTREAM
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.liveness import LivenessSettings
@@ -37,6 +38,7 @@ from updater.shell.loop import Loop, LoopSettings
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
 from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
+from updater.surroundings import Interest
 
 _DRAIN_SECONDS = 3.0
 
@@ -87,8 +89,8 @@ async def work(
             vitals=vitals,
             driver=process.driver,
             buckets=Buckets(bucket(config), bucket(config)),
-            usage=None if caches.around is None else memory_reader(config, client),
-            conditions=None if caches.around is None else condition_writer(config, client, process.driver),
+            usage=memory_reader(config, client),
+            conditions=condition_writer(config, client, process.driver),
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
@@ -142,13 +144,17 @@ def decision_settings(config: UpdaterConfig) -> Settings:
     )
 
 
-def memory_reader(config: UpdaterConfig, client: KubeClient) -> MemoryReader:
-    """Return what tells the use of memory."""
+def memory_reader(config: UpdaterConfig, client: KubeClient) -> MemoryReader | None:
+    """Return what tells the use of memory; None where nobody asks."""
+    if not Interest.of(config.switches()).memory:
+        return None
     return MemoryReader(client, config.vpa_object_namespace, config.updater_interval)
 
 
-def condition_writer(config: UpdaterConfig, client: KubeClient, driver: Driver) -> ConditionWriter:
-    """Return what writes conditions to VPAs."""
+def condition_writer(config: UpdaterConfig, client: KubeClient, driver: Driver) -> ConditionWriter | None:
+    """Return what writes conditions to VPAs; None where nothing is decided otherwise than upstream does."""
+    if config.switches() == UPSTREAM:
+        return None
     return ConditionWriter(client, vertical_pod_autoscalers(config.api_group), driver)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.disruption_budget import DisruptionBudget
 from autoscaling.node import Node
 from autoscaling.objectref import ObjectRef
@@ -18,6 +19,27 @@ class MemoryUse:
 
     measured: datetime
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Which parts of the surroundings any rule asks for; the others are neither watched nor fetched.
+
+    Args:
+        placements: Whether pods are read with their placement, which quotas ask for, too.
+    """
+
+    nodes: bool
+    budgets: bool
+    quotas: bool
+    memory: bool
+    placements: bool
+
+    @classmethod
+    def of(cls, behaviour: Behaviour) -> Interest:
+        """Return what the rules that are on ask for."""
+        nodes, quotas, memory = behaviour.free_room, behaviour.limit_range_and_quota, behaviour.memory_shrink_guard
+        return cls(nodes, nodes, quotas, memory, placements=nodes or quotas)
 
 
 @dataclass(frozen=True, slots=True)

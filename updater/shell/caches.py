@@ -30,7 +30,7 @@ from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
 from autoscaling.workload import Workload
 from updater.shell.surrounding_stores import SurroundingStores
 from updater.snapshot import Snapshot
-from updater.surroundings import UNKNOWN
+from updater.surroundings import Interest
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Caches:
             what is around the pods is looked at.
 
     Attributes:
-        around: Nodes, disruption budgets and quotas; None where they are not looked at.
+        around: Nodes, disruption budgets and quotas.
     """
 
     def __init__(
@@ -75,12 +75,13 @@ class Caches:
             versioned(decode_vpa),
             logging_callbacks(Vpa),
         )
-        self.around = SurroundingStores(client, namespace) if behaviour != UPSTREAM else None
+        interest = Interest.of(behaviour)
+        self.around = SurroundingStores(client, namespace, interest)
         decode = decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
-            versioned(placed(decode) if self.around is not None else decode),
+            versioned(placed(decode) if interest.placements else decode),
             replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(
@@ -92,15 +93,14 @@ class Caches:
 
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
-        around = self.around.start() if self.around is not None else []
-        return [self.vpas.start(), self.pods.start(), self.limit_ranges.start(), *around, *self.controllers.start()]
+        named = [self.vpas.start(), self.pods.start(), self.limit_ranges.start()]
+        return [*named, *self.around.start(), *self.controllers.start()]
 
     async def stop(self) -> None:
         """End all tasks."""
         for store in (self.vpas, self.pods, self.limit_ranges):
             await store.stop()
-        if self.around is not None:
-            await self.around.stop()
+        await self.around.stop()
         await self.controllers.stop()
 
     async def wait_synced(self, seconds: float) -> None:
@@ -114,7 +114,7 @@ class Caches:
             self.pods.wait_synced(seconds),
             self.limit_ranges.wait_synced(seconds),
             self.controllers.wait_synced(seconds),
-            *([self.around.wait_settled(seconds)] if self.around is not None else []),
+            self.around.wait_settled(seconds),
         )
 
     def _pod_changed(self, change: Change[Pod]) -> None:
@@ -148,7 +148,7 @@ class Caches:
         )
         for namespace, limits in snapshot.limits.items():
             self._report.look(namespace, limits)
-        return replace(snapshot, surroundings=self.around.surroundings() if self.around is not None else UNKNOWN)
+        return replace(snapshot, surroundings=self.around.surroundings())
 
     async def _selector(self, vpa: Vpa) -> Selector:
         """Return the selector of a VPA's target; one that cannot be told matches nothing."""

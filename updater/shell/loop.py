@@ -114,9 +114,8 @@ class Loop:
             admission: What the status Lease told.
         """
         snapshot = await self.caches.observe()
-        if self.usage is None:
-            return snapshot
-        memory = await self.usage.read(selecting.vpa for selecting in snapshot.vpas)
+        vpas = (selecting.vpa for selecting in snapshot.vpas)
+        memory = await self.usage.read(vpas) if self.usage is not None else None
         around = replace(snapshot.surroundings, memory=memory, is_webhook_proven=admission.is_webhook_proven)
         return replace(snapshot, surroundings=around)
 

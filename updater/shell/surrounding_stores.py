@@ -18,7 +18,7 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.wire.budgets import decode_budget
 from autoscaling.wire.nodes import decode_node
 from autoscaling.wire.quotas import decode_quota
-from updater.surroundings import Surroundings
+from updater.surroundings import Interest, Surroundings
 
 
 class _Namespaced(Protocol):
@@ -30,36 +30,33 @@ N = TypeVar("N", bound=_Namespaced)
 
 
 class SurroundingStores:
-    """What is around the pods, as far as it may be seen; a denial is logged once.
+    """What is around the pods, as far as it is asked for and may be seen; a denial is logged once.
 
     Args:
         client: Calls to the API server.
         namespace: Only this one; empty for all. Nodes belong to none, so they are followed anyway where allowed.
+        interest: What is asked for.
     """
 
-    def __init__(self, client: KubeClient, namespace: str) -> None:
-        self._sees_all_pods = not namespace
-        self.nodes = OptionalStore(client, Selection(NODES), identified(decode_node), logging_callbacks(Node))
+    def __init__(self, client: KubeClient, namespace: str, interest: Interest) -> None:
+        told_of_nodes, told_of_budgets = logging_callbacks(Node), logging_callbacks(DisruptionBudget)
+        self.nodes = OptionalStore(client, Selection(NODES), identified(decode_node), told_of_nodes)
         self.budgets = OptionalStore(
-            client,
-            Selection(POD_DISRUPTION_BUDGETS, namespace),
-            versioned(decode_budget),
-            logging_callbacks(DisruptionBudget),
+            client, Selection(POD_DISRUPTION_BUDGETS, namespace), versioned(decode_budget), told_of_budgets
         )
         self.quotas = OptionalStore(
-            client,
-            Selection(RESOURCE_QUOTAS, namespace),
-            versioned(decode_quota),
-            logging_callbacks(Quota),
+            client, Selection(RESOURCE_QUOTAS, namespace), versioned(decode_quota), logging_callbacks(Quota)
         )
+        asked_for = ((self.nodes, interest.nodes), (self.budgets, interest.budgets), (self.quotas, interest.quotas))
+        self._followed = tuple(store for store, is_asked_for in asked_for if is_asked_for)
 
     def start(self) -> list[asyncio.Task[None]]:
-        """Follow everything; returns the tasks for whoever supervises the process."""
-        return [self.nodes.start(), self.budgets.start(), self.quotas.start()]
+        """Follow what is asked for; returns the tasks for whoever supervises the process."""
+        return [store.start() for store in self._followed]
 
     async def stop(self) -> None:
         """End all tasks."""
-        await asyncio.gather(self.nodes.stop(), self.budgets.stop(), self.quotas.stop())
+        await asyncio.gather(*(store.stop() for store in self._followed))
 
     async def wait_settled(self, seconds: float) -> None:
         """Wait until each has been listed completely or it is clear that it will not be.
@@ -67,19 +64,14 @@ class SurroundingStores:
         Raises:
             ApiError: Neither came in time; says why, as far as known.
         """
-        await asyncio.gather(
-            self.nodes.wait_settled(seconds),
-            self.budgets.wait_settled(seconds),
-            self.quotas.wait_settled(seconds),
-        )
+        await asyncio.gather(*(store.wait_settled(seconds) for store in self._followed))
 
     def surroundings(self) -> Surroundings:
-        """Return what is known now; None stands for what may not be seen."""
+        """Return what is known now; None stands for what is not asked for or may not be seen."""
         return Surroundings(
             nodes={node.name: node for node in self.nodes.snapshot()} if self.nodes.is_known else None,
             budgets=_by_namespace(self.budgets.snapshot()) if self.budgets.is_known else None,
             quotas=_by_namespace(self.quotas.snapshot()) if self.quotas.is_known else None,
-            sees_all_pods=self._sees_all_pods,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
 from autoscaling.pod import Pod
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
@@ -64,6 +64,7 @@ async def test_whose_a_run_without_labels_is(row: str, profile: Profile, name: s
     assert snapshot.vpas[0].selector.is_nothing is (name is None)
 
 
+EVENKEEL = Behaviour.of(Profile.EVENKEEL)
 AROUND = ("/nodes$", "/poddisruptionbudgets$", "/resourcequotas$")
 
 
@@ -85,10 +86,10 @@ def in_surroundings(server: ApiServer) -> None:
         server.store.create({"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest})
 
 
-async def observed(server: ApiServer, profile: Profile, namespace: str = "") -> Snapshot:
+async def observed(server: ApiServer, behaviour: Behaviour = EVENKEEL, namespace: str = "") -> Snapshot:
     """Fill caches and look at them once."""
     async with client_for(server) as client:
-        caches = Caches(client, GROUP, namespace, behaviour=Behaviour.of(profile))
+        caches = Caches(client, GROUP, namespace, behaviour=behaviour)
         caches.start()
         try:
             await caches.wait_synced(10)
@@ -102,7 +103,7 @@ async def test_what_is_around_the_pods_is_seen(namespace: str) -> None:
     """Spec: beyond:B-24, beyond:B-25, beyond:B-43, case 4."""
     server = api_server()
     in_surroundings(server)
-    seen = await observed(server, Profile.EVENKEEL, namespace)
+    seen = await observed(server, namespace=namespace)
     around, placements = seen.surroundings, {pod.name: pod.placement for pod in seen.pods}
     assert around.nodes is not None
     assert around.budgets is not None
@@ -118,10 +119,29 @@ async def test_what_is_around_the_pods_is_seen(namespace: str) -> None:
 async def test_profile_upstream_looks_at_nothing_else() -> None:
     server = api_server()
     in_surroundings(server)
-    seen = await observed(server, Profile.UPSTREAM)
+    seen = await observed(server, UPSTREAM)
     assert seen.surroundings == UNKNOWN
     assert {pod.placement for pod in seen.pods} == {None}
     assert [server.requests.calls(path=path) for path in AROUND] == [[], [], []], "updater:M-4"
+
+
+@pytest.mark.parametrize(
+    ("row", "switch", "watched", "has_placements"),
+    [
+        ("beyond:B-24", "free_room", {"/nodes$", "/poddisruptionbudgets$"}, True),
+        ("beyond:B-12", "limit_range_and_quota", {"/resourcequotas$"}, True),
+        ("beyond:B-22", "memory_shrink_guard", set(), False),
+        ("beyond:B-16", "native_sidecars", set(), False),
+    ],
+)
+async def test_only_what_some_rule_asks_for_is_watched(
+    row: str, switch: str, watched: set[str], has_placements: bool
+) -> None:
+    server = api_server()
+    in_surroundings(server)
+    seen = await observed(server, UPSTREAM.with_overrides({switch: "true"}))
+    assert {path for path in AROUND if server.requests.calls(path=path)} == watched, row
+    assert all((pod.placement is not None) is has_placements for pod in seen.pods)
 
 
 @pytest.mark.parametrize("code", [403, 404])
@@ -130,7 +150,7 @@ async def test_what_may_not_be_seen_is_unknown_and_said_once(code: int, capsys: 
     server = api_server()
     in_surroundings(server)
     server.faults.add(Fault(Refuse(code), verb="list", path="/nodes$"))
-    seen = await observed(server, Profile.EVENKEEL, "default")
+    seen = await observed(server, namespace="default")
     assert seen.surroundings.nodes is None
     assert seen.surroundings.budgets is not None
     assert len(seen.pods) == 2
@@ -140,6 +160,6 @@ async def test_what_may_not_be_seen_is_unknown_and_said_once(code: int, capsys: 
 
 
 async def test_where_there_are_none_there_are_known_to_be_none() -> None:
-    seen = await observed(api_server(), Profile.EVENKEEL)
+    seen = await observed(api_server())
     around = seen.surroundings
     assert (around.nodes, around.budgets, around.quotas) == ({}, {}, {})

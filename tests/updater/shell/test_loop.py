@@ -41,7 +41,7 @@ from updater.shell.conditions import ConditionWriter
 from updater.shell.loop import Loop, LoopSettings
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
-from updater.surroundings import UNKNOWN, MemoryUse
+from updater.surroundings import UNKNOWN, Interest, MemoryUse
 
 pytestmark = pytest.mark.anyio
 MINUTE = timedelta(minutes=1)
@@ -72,8 +72,9 @@ async def updater(
     looks_around: bool = False,
 ) -> AsyncIterator[Loop]:
     """An updater with filled caches, one minute after the pods started."""
+    behaviour = Behaviour.of(profile) if looks_around else UPSTREAM
     async with client_for(server) as client:
-        caches = Caches(client, GROUP, "", behaviour=Behaviour.of(profile) if looks_around else UPSTREAM)
+        caches = Caches(client, GROUP, "", behaviour=behaviour)
         caches.start()
         await caches.wait_synced(10)
         events = EventRecorder(client, "evenkeel-updater")
@@ -87,8 +88,8 @@ async def updater(
             Vitals(MINUTE, client.pacing.monotonic),
             driver,
             Buckets(bucket or TokenBucket(), bucket or TokenBucket()),
-            usage=MemoryReader(client, "", MINUTE) if caches.around is not None else None,
-            conditions=ConditionWriter(client, VPAS, driver) if caches.around is not None else None,
+            usage=MemoryReader(client, "", MINUTE) if Interest.of(behaviour).memory else None,
+            conditions=ConditionWriter(client, VPAS, driver) if behaviour != UPSTREAM else None,
         )
         try:
             yield loop
@@ -360,7 +361,6 @@ def carried_out(server: ApiServer) -> None:
 async def known(server: ApiServer, loop: Loop) -> None:
     """Wait until the caches know node, VPA and pod as they are stored."""
     caches = loop.caches
-    assert caches.around is not None
     objects = (
         server.store.read("v1", "Node", "node1", ""),
         server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"),
@@ -403,7 +403,7 @@ async def test_profile_upstream_knows_nothing_of_what_is_around(server: ApiServe
     measured(server)
     server.store.create(node("150m"))
     async with updater(server, Profile.UPSTREAM, looks_around=True) as loop:
-        assert (await loop.observe(Liveness(Verdict.VALID, is_webhook_proven=True))).surroundings == UNKNOWN
+        assert (await loop.observe(Liveness(Verdict.VALID))).surroundings == UNKNOWN
         await loop.run_round()
     assert server.requests.calls(path="/metrics.k8s.io/") == [], "updater:M-4"
     assert set(told(server)) == {"RecommendationProvided"}

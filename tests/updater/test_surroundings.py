@@ -1,0 +1,23 @@
+"""Which parts of the surroundings are asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
+from updater.surroundings import Interest
+
+
+@pytest.mark.parametrize(
+    ("row", "behaviour", "expected"),
+    [
+        ("upstream", UPSTREAM, set()),
+        ("evenkeel", Behaviour.of(Profile.EVENKEEL), {"nodes", "budgets", "quotas", "memory", "placements"}),
+        ("beyond:B-22", UPSTREAM.with_overrides({"memory_shrink_guard": "true"}), {"memory"}),
+        ("beyond:B-12", UPSTREAM.with_overrides({"limit_range_and_quota": "true"}), {"quotas", "placements"}),
+        ("beyond:B-24", UPSTREAM.with_overrides({"free_room": "true"}), {"nodes", "budgets", "placements"}),
+    ],
+)
+def test_only_what_a_rule_needs_is_asked_for(row: str, behaviour: Behaviour, expected: set[str]) -> None:
+    interest = Interest.of(behaviour)
+    assert {name for name in Interest.__slots__ if getattr(interest, name)} == expected, row
