@@ -11,6 +11,8 @@ import structlog
 from autoscaling.behaviour import UPSTREAM
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.lease import own_identity
+from autoscaling.kube.lease_object import LeaseFile
 from autoscaling.kube.liveness import LivenessSettings
 from autoscaling.kube.paths import vertical_pod_autoscalers
 from autoscaling.runtime.api_group import ApiGroup
@@ -37,7 +39,9 @@ from updater.shell.conditions import ConditionWriter
 from updater.shell.loop import Loop, LoopSettings
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
+from updater.shell.storm_lease import StormLease
 from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
+from updater.storm_levels import StormFlag, StormFlags
 from updater.surroundings import Interest
 
 _DRAIN_SECONDS = 3.0
@@ -51,17 +55,28 @@ def main() -> None:
 
     async def start(process: Process) -> None:
         announce(config)
-        metrics, vitals = open_telemetry(process, config.address, config.updater_interval, UpdaterMetrics.register)
+        telemetry = open_telemetry(process, config.address, config.updater_interval, UpdaterMetrics.register)
         client = await open_client(process, config, "updater")
-        run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
+        identity = own_identity(client.pacing) if config.leader_elect else ""
+        run_elected(process, config, client, lambda: work(process, config, client, telemetry, identity), identity)
 
     raise SystemExit(run_configured(config, start))
 
 
 async def work(
-    process: Process, config: UpdaterConfig, client: KubeClient, metrics: UpdaterMetrics, vitals: Vitals
+    process: Process,
+    config: UpdaterConfig,
+    client: KubeClient,
+    telemetry: tuple[UpdaterMetrics, Vitals],
+    identity: str,
 ) -> None:
-    """Fill the caches, then run a round in every period; only the leader does."""
+    """Fill the caches, then run a round in every period; only the leader does.
+
+    Args:
+        telemetry: Metrics and probes.
+        identity: Who this process is in its Lease; empty where there is no leader election.
+    """
+    metrics, vitals = telemetry
     settings = loop_settings(config)
     queue = BoostQueue(client.pacing.monotonic)
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
@@ -91,6 +106,7 @@ async def work(
             buckets=Buckets(bucket(config), bucket(config)),
             usage=memory_reader(config, client),
             conditions=condition_writer(config, client, process.driver),
+            storms=storm_lease(config, client, identity) if settings.decisions.behaviour.free_room else None,
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
@@ -102,6 +118,12 @@ async def work(
         await watch_tasks(tasks)
     finally:
         await caches.stop()
+
+
+def storm_lease(config: UpdaterConfig, client: KubeClient, identity: str) -> StormLease:
+    """Return what keeps the levels of the storm budgets in the Lease of leader election, be that on or off."""
+    lease = LeaseFile(client, config.leader_elect_resource_namespace, config.leader_elect_resource_name)
+    return StormLease(lease, identity)
 
 
 async def drain(events: EventRecorder) -> None:
@@ -136,6 +158,7 @@ def decision_settings(config: UpdaterConfig) -> Settings:
         skips_disruption_budget=config.in_place_skip_disruption_budget,
         deferred_timeout=config.in_place_deferred_timeout,
         progress_timeout=config.in_place_progress_timeout,
+        storms=storm_flags(config),
         ignored_namespaces=frozenset(config.ignored_vpa_object_namespaces),
         is_in_place_on=gates.is_on(Gate.IN_PLACE),
         is_startup_boost_on=gates.is_on(Gate.CPU_STARTUP_BOOST),
@@ -149,6 +172,15 @@ def memory_reader(config: UpdaterConfig, client: KubeClient) -> MemoryReader | N
     if not Interest.of(config.switches()).memory:
         return None
     return MemoryReader(client, config.vpa_object_namespace, config.updater_interval)
+
+
+def storm_flags(config: UpdaterConfig) -> StormFlags:
+    """Return what the flags say about changes at a time."""
+    return StormFlags(
+        node=StormFlag(config.node_change_rate_burst, config.node_change_rate_limit),
+        namespace=StormFlag(config.namespace_change_rate_burst, config.namespace_change_rate_limit),
+        cluster=StormFlag(config.cluster_change_rate_burst, config.cluster_change_rate_limit),
+    )
 
 
 def condition_writer(config: UpdaterConfig, client: KubeClient, driver: Driver) -> ConditionWriter | None:

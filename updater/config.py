@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from autoscaling.runtime.flag_model import Environment, GroupDefault
 from autoscaling.runtime.flags import LeaderElectedConfig
-from autoscaling.runtime.syntax import Address, Duration, Integer, Number, PositiveDuration, Text, Toggle
+from autoscaling.runtime.syntax import Address, Duration, Integer, Number, PositiveDuration, Text, Toggle, Unsigned
 
 
 class UpdaterConfig(LeaderElectedConfig):
@@ -31,6 +31,14 @@ class UpdaterConfig(LeaderElectedConfig):
     admission_controller_status_lease_timeout: Duration = timedelta(minutes=1)
     """Age from which that Lease counts as stale and nothing is updated. Must exceed the admission controller's
     --status-lease-update-interval."""
+
+    cluster_change_rate_burst: Unsigned = 0
+    """Changes that the cluster bears at once: resizes that grow or restart a container, and evictions. 0 for one for
+    every ten nodes, but 20 at least. Not in upstream."""
+
+    cluster_change_rate_limit: Number = 0.0
+    """Further changes per minute in the whole cluster; 0 for as many as the burst, less than 0 for no limit. Not in
+    upstream."""
 
     concurrent_cpu_startup_boost_syncs: Integer = 1
     """Workers that take CPU startup boosts back."""
@@ -67,6 +75,20 @@ class UpdaterConfig(LeaderElectedConfig):
 
     min_replicas: Integer = 2
     """Live pods a group needs before one is evicted. A VerticalPodAutoscaler can set its own."""
+
+    namespace_change_rate_burst: Unsigned = 0
+    """Changes that one namespace bears at once; 0 for half of what the cluster bears. Not in upstream."""
+
+    namespace_change_rate_limit: Number = 0.0
+    """Further changes per minute in one namespace; 0 for as many as the burst, less than 0 for no limit. Not in
+    upstream."""
+
+    node_change_rate_burst: Unsigned = 10
+    """Changes that the pods of one node bear at once; 0 for 10. Not in upstream."""
+
+    node_change_rate_limit: Number = 0.0
+    """Further changes per minute on one node; 0 for as many as the burst, less than 0 for no limit. Not in
+    upstream."""
 
     pod_update_threshold: Number = 0.1
     """Relative difference between requested and recommended resources below which a pod is left as it is."""

@@ -121,9 +121,9 @@ class StormLevels:
     elsewhere: Mapping[Span, float] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, limits: StormLimits, now: datetime) -> StormLevels:
+    def empty(cls, now: datetime) -> StormLevels:
         """Return the levels of which the worst must be thought: no bucket has a token left."""
-        return cls(now, elsewhere={span: float(limits.of(span).burst) for span in Span})
+        return cls(now, elsewhere=dict.fromkeys(Span, float("inf")))
 
     def tokens(self, bucket: Bucket, limits: StormLimits, now: datetime) -> float:
         """Return what a bucket holds, infinity where its span has no limit."""

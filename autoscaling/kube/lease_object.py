@@ -103,6 +103,23 @@ class LeaseFile:
         body = stored.body | {"spec": (spec if isinstance(spec, dict) else {}) | _spec_of(state)}
         return self._parse(await self.client.replace(self.path, msgspec.json.encode(body), patience=patience))
 
+    async def create_unheld(self, annotations: Mapping[str, str], patience: Patience) -> StoredLease:
+        """Create it without a holder, to keep something in its annotations."""
+        body: Json = {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": {"namespace": self.namespace, "name": self.name, "annotations": dict(annotations)},
+        }
+        path = LEASES.path(self.namespace)
+        return self._parse(await self.client.create(path, msgspec.json.encode(body), patience=patience))
+
+    async def annotate(self, stored: StoredLease, annotations: Mapping[str, str], patience: Patience) -> StoredLease:
+        """Write it back with further annotations and nothing else changed; refused as a conflict as ``replace`` is."""
+        metadata = stored.body.get("metadata")
+        annotated = {"annotations": {**stored.annotations, **annotations}}
+        body = stored.body | {"metadata": (metadata if isinstance(metadata, dict) else {}) | annotated}
+        return self._parse(await self.client.replace(self.path, msgspec.json.encode(body), patience=patience))
+
     def _parse(self, body: bytes) -> StoredLease:
         try:
             whole = _WHOLE.decode(body)

@@ -103,11 +103,19 @@ async def _keep_open(client: KubeClient) -> None:
 
 
 def run_elected(
-    process: Process, config: LeaderElectedConfig, client: KubeClient, work: Callable[[], Awaitable[None]]
+    process: Process,
+    config: LeaderElectedConfig,
+    client: KubeClient,
+    work: Callable[[], Awaitable[None]],
+    identity: str = "",
 ) -> None:
     """Run work for as long as the process lives, only while leading where leader election is on.
 
     Losing the Lease ends the process.
+
+    Args:
+        work: What only a leader does.
+        identity: Who holds the Lease then; made up where empty.
     """
 
     async def run() -> None:
@@ -117,7 +125,7 @@ def run_elected(
         settings = ElectionSettings(
             config.leader_elect_resource_namespace,
             config.leader_elect_resource_name,
-            own_identity(client.pacing),
+            identity or own_identity(client.pacing),
             config.leader_elect_lease_duration.total_seconds(),
             config.leader_elect_renew_deadline.total_seconds(),
             config.leader_elect_retry_period.total_seconds(),

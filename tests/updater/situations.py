@@ -40,6 +40,7 @@ from updater.patches import Patch
 from updater.plan import Plan
 from updater.settings import Settings
 from updater.snapshot import Snapshot
+from updater.surroundings import UNKNOWN, Surroundings
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -222,6 +223,7 @@ class Scene:
         replicas: Of the ReplicaSet; as many as there are pods where not given.
         workloads: Further controllers.
         limits: Items of the namespace's LimitRange.
+        surroundings: What else is known of the cluster.
     """
 
     vpa: Vpa
@@ -232,18 +234,20 @@ class Scene:
     memory: Memory = field(default_factory=Memory)
     now: datetime = NOW
     limits: tuple[LimitRangeItem, ...] = ()
+    surroundings: Surroundings = UNKNOWN
 
     @property
     def snapshot(self) -> Snapshot:
         """The cluster as the round sees it."""
         replicas = len(self.pods) if self.replicas is None else self.replicas
-        return Snapshot.of(
+        seen = Snapshot.of(
             vpas=(SelectingVpa(self.vpa, SELECTOR),),
             pods=self.pods,
             workloads=(DEPLOYMENT, replica_set(replicas), *self.workloads),
             scales={},
             limit_ranges=(LimitRange("default", "limits", self.limits),) if self.limits else (),
         )
+        return replace(seen, surroundings=self.surroundings)
 
     @property
     def plan(self) -> Plan:

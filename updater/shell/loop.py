@@ -16,7 +16,7 @@ from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from updater.circumstances import Memory
 from updater.conditions import is_noteworthy, verdicts
-from updater.decision import Action, Decision, VpaScope
+from updater.decision import Action, Decision, Outcome, VpaScope
 from updater.plan import Plan
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
@@ -24,6 +24,8 @@ from updater.shell.caches import Caches
 from updater.shell.conditions import ConditionWriter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
+from updater.shell.missing_room import MissingRoom
+from updater.shell.storm_lease import StormLease
 from updater.snapshot import Snapshot
 
 log = structlog.get_logger()
@@ -57,6 +59,8 @@ class Loop:
     Attributes:
         usage: Tells what containers use of memory; None where that is not asked for.
         conditions: Writes conditions to VPAs; None where that is not done.
+        storms: Keeps the levels of the storm budgets; None where there are none, or where they last as long as this.
+        missing: Tells of room that nodes lack.
     """
 
     settings: LoopSettings
@@ -70,6 +74,12 @@ class Loop:
     memory: Memory = field(default_factory=Memory)
     usage: MemoryReader | None = None
     conditions: ConditionWriter | None = None
+    storms: StormLease | None = None
+    missing: MissingRoom = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make what tells of missing room."""
+        self.missing = MissingRoom(self.metrics.missing_room, self.events)
 
     def actuator(self, deadline: datetime) -> Actuator:
         """Return what acts on decisions until a time; all share the rate limiters."""
@@ -88,14 +98,28 @@ class Loop:
         now = self.driver.now()
         try:
             with self.metrics.execution_latency.labels("total").time():
-                async with asyncio.timeout(self.settings.period.total_seconds()):
-                    admission = await self._look_at_admission()
-                    if admission.verdict is Verdict.VALID:
-                        await self._update(now, admission)
-        except TimeoutError:
-            log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
+                await self._run_until_deadline(now)
+            if self.storms is not None:
+                await self.storms.settle(self.memory.storms)
         finally:
             self.vitals.round_finished()
+
+    async def _run_until_deadline(self, now: datetime) -> None:
+        """Run what a round consists of, unless it takes too long."""
+        try:
+            async with asyncio.timeout(self.settings.period.total_seconds()):
+                admission = await self._look_at_admission()
+                if admission.verdict is Verdict.VALID:
+                    await self._open_budgets(now)
+                    await self._update(now, admission)
+        except TimeoutError:
+            log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
+
+    async def _open_budgets(self, now: datetime) -> None:
+        """Begin with the levels of the storm budgets that the Lease has, where those in memory do not hold."""
+        levels = await self.storms.opened(now) if self.storms is not None else None
+        if levels is not None:
+            self.memory = replace(self.memory, storms=levels)
 
     async def _look_at_admission(self) -> Liveness:
         """Return whether evicted pods would be admitted with their recommendation (updater M-7)."""
@@ -138,14 +162,22 @@ class Loop:
                     _tell(decision)
                     if is_noteworthy(decision):
                         noteworthy.append(decision)
-                    plan = plan.after(decision, await actuator.carry_out(decision))
+                    self.missing.note(decision)
+                    plan = plan.after(decision, await self._carried_out(decision, plan, actuator))
             finally:
                 self.memory = plan.memory
+                self.missing.publish()
                 self.metrics.round.publish(_counts(scopes, actuator))
         if self.conditions is not None:
             vpas = [selecting.vpa for selecting in snapshot.vpas]
             found = verdicts(noteworthy, [vpa.ref for vpa in vpas], [scope.vpa for scope in scopes])
             await self.conditions.write(vpas, found, now, now + _CHANGING * self.settings.period)
+
+    async def _carried_out(self, decision: Decision, plan: Plan, actuator: Actuator) -> Outcome:
+        """Carry a decision out, if the tokens that it takes are written down first (beyond:B-24)."""
+        if decision.claim.changes and self.storms is not None and not await self.storms.covers_one_more(plan):
+            return Outcome.NOT_RESERVED
+        return await actuator.carry_out(decision)
 
     def _create_counters(self, scope: VpaScope) -> None:
         """Make the counters of a VPA visible at zero (upstream-1.8.1 2.6)."""

@@ -96,6 +96,7 @@ class UpdaterMetrics:
     failed_in_place_updates: Counter
     infeasible_skips: Counter
     admission_status_invalid: Counter
+    missing_room: Gauge
     execution_latency: Histogram
 
     @classmethod
@@ -125,6 +126,12 @@ class UpdaterMetrics:
                 "admission_controller_status_invalid",
                 "Rounds left out because the admission controller did not show that it is alive",
                 "reason",
+            ),
+            missing_room=Gauge(
+                "evenkeel_updater_missing_room",
+                "Cores and bytes that nodes lack for what their pods should get, as of the last round",
+                ("resource", "namespace"),
+                registry=registry,
             ),
             execution_latency=Histogram(
                 "vpa_updater_execution_latency_seconds",
