@@ -78,10 +78,20 @@ def test_every_behaviour_has_its_line_in_the_parity_page() -> None:
         assert switch.metadata["effect"] in page
 
 
-def test_every_listed_rule_has_a_test() -> None:
+def _tested_rules() -> set[str]:
+    """Return the rules that tests name."""
     folders = (ROOT / "tests", ROOT / "e2e")
     text = "\n".join(path.read_text() for folder in folders for path in folder.rglob("test_*.py"))
-    tested = set(RULE_ID.findall(text))
+    return set(RULE_ID.findall(text))
+
+
+def test_every_golden_example_has_a_test() -> None:
+    """Spec: recommender:12."""
+    assert sorted({f"recommender:E{number}" for number in range(1, 15)} - _tested_rules()) == []
+
+
+def test_every_listed_rule_has_a_test() -> None:
+    tested = _tested_rules()
     with (ROOT / "docs" / "spec-ids.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     ids = [row["id"] for row in rows]

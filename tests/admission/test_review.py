@@ -167,6 +167,7 @@ def test_a_vpa_without_update_policy_gets_one() -> None:
 
 
 def test_a_valid_vpa_is_let_in_as_it_is() -> None:
+    """Spec: api:1.3."""
     verdict = review(vpa_request({"updatePolicy": {"updateMode": "Auto"}}), view(), RULES)
     assert (verdict.outcome, verdict.reason, verdict.patch) == (Outcome.SKIPPED, Reason.VALID_VPA, ())
     assert verdict.is_allowed

@@ -23,6 +23,7 @@ from tests.builders import pod
 RS = ControllerKey("ns", "ReplicaSet", "rs", "apps/v1")
 DEPLOYMENT = ControllerKey("ns", "Deployment", "d", "apps/v1")
 ROLLOUT = ControllerKey("ns", "Rollout", "r", "argo/v1")
+SET = ControllerKey("ns", "Set", "s", "c/v1")
 
 
 def owner(key: ControllerKey, *, controller: bool | None = True) -> Owner:
@@ -30,7 +31,7 @@ def owner(key: ControllerKey, *, controller: bool | None = True) -> Owner:
 
 
 def known(*objects: tuple[ControllerKey, tuple[Owner, ...]], **scales: ScaleAnswer) -> Controllers:
-    by_name = {"rollout": ROLLOUT, "set": ControllerKey("ns", "Set", "s", "c/v1")}
+    by_name = {"rollout": ROLLOUT, "set": SET}
     return Controllers(
         {(k.namespace, k.kind, k.name): owners for k, owners in objects},
         {by_name[name]: answer for name, answer in scales.items()},
@@ -60,6 +61,16 @@ def known(*objects: tuple[ControllerKey, tuple[Owner, ...]], **scales: ScaleAnsw
             known((RS, (owner(ROLLOUT),)), rollout=ScaleAnswer(is_found=False)),
             RS,
             RS,
+        ),
+        (
+            "case:25 a custom parent of a custom controller",
+            known(
+                (RS, (owner(ROLLOUT),)),
+                rollout=ScaleAnswer(is_found=True, owners=(owner(SET),)),
+                set=ScaleAnswer(is_found=True),
+            ),
+            RS,
+            SET,
         ),
         ("recommender:11.2 nothing", known(rollout=ScaleAnswer(is_found=False)), ROLLOUT, None),
         (
@@ -93,6 +104,13 @@ def test_topmost(row: str, controllers: Controllers, start: ControllerKey, top: 
             RS,
             OwnerLookupError,
             "unhandled targetRef argo/v1 / Rollout / r: forbidden",
+        ),
+        (
+            "case:25 the owner and what failed are named",
+            known((DEPLOYMENT, (owner(SET),)), set=ScaleAnswer(is_found=False, failure="GET of its scale: status 500")),
+            DEPLOYMENT,
+            OwnerLookupError,
+            "unhandled targetRef c/v1 / Set / s: GET of its scale: status 500",
         ),
         (
             "recommender:11.2",

@@ -26,7 +26,7 @@ def anyio_backend() -> str:
 
 
 def test_it_is_one_role_and_its_binding() -> None:
-    """Spec: recommender 8.2, product:9."""
+    """Spec: recommender:8.2, product:9."""
     assert {reference(item) for item in rendered(FOLDER)} == {
         ("ClusterRole", "", NAME),
         ("ClusterRoleBinding", "", NAME),

@@ -177,6 +177,7 @@ def _roles(folder: str) -> dict[tuple[str, str], Schema]:
 
 @pytest.mark.parametrize(("row", "folder", "namespace", "name", "expected"), _ROLES)
 def test_rules(row: str, folder: str, namespace: str, name: str, expected: set[str]) -> None:
+    """Spec: api:4."""
     rules = _rules(_roles(folder)[namespace, name])
     assert set(rules) == expected, row
     assert len(rules) == len(expected), "a rule is given twice"
@@ -190,6 +191,7 @@ def test_the_table_is_complete(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INSTALLATIONS)
 def test_only_the_scale_subresource_is_given_in_every_group(folder: str) -> None:
+    """Spec: api:7.10."""
     wide = {rule for role in _roles(folder).values() for rule in _rules(role) if "*" in rule}
     assert wide == {"*/*/scale: get"}
 
@@ -224,6 +226,7 @@ def test_an_account_is_no_pods_without_being_asked_for(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INSTALLATIONS)
 def test_whoever_may_patch_pods_is_held_by_a_policy(folder: str) -> None:
+    """Spec: api:7.10."""
     writers = {
         name for (_, name), role in _roles(folder).items() if any(_may_write_pods(rule) for rule in _rules(role))
     }

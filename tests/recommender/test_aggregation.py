@@ -15,7 +15,7 @@ from tests.recommender.scene import DAY, HOUR, filled, integers, pod
 
 
 def test_the_key_is_the_full_set_of_labels_in_order() -> None:
-    """Spec: recommender 3.1."""
+    """Spec: recommender:3.1."""
     labelled = pod(labels={"tier": "web", "app": "a", "pod-template-hash": "x"})
     key = by_all_labels(labelled)
     assert key.text == "app=a,pod-template-hash=x,tier=web"
@@ -80,7 +80,7 @@ def test_only_a_policy_that_says_off_switches_off(policy: ContainerPolicy | None
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_overrides_of_a_policy_count_behind_their_gate(is_on: bool) -> None:
-    """Spec: recommender 9.2."""
+    """Spec: recommender:9.2."""
     table = AggregateTable(ModelSettings(per_vpa_config=is_on))
     row = table.create(0)
     policy = ContainerPolicy(
@@ -108,7 +108,7 @@ def test_every_update_mode_has_a_code() -> None:
 
 
 def test_samples_of_one_aggregate_are_counted_and_dated() -> None:
-    """Spec: recommender 2.1."""
+    """Spec: recommender:2.1."""
     table = AggregateTable(ModelSettings())
     rows = integers(table.create(0), table.create(0))
     moments = (T0 + HOUR, T0, T0 + DAY)

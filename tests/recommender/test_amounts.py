@@ -25,10 +25,12 @@ from tests.recommender.scene import integers
     ],
 )
 def test_floats_are_cut_towards_zero_and_bounded(value: float, amount: int) -> None:
+    """Spec: recommender:0."""
     assert truncated(np.array([value])).tolist() == [amount]
 
 
 def test_amounts_are_scaled_and_cut() -> None:
+    """Spec: recommender:0."""
     assert scaled(integers(258, 330659541), 0.15).tolist() == [38, 49598931]
     assert scaled(integers(0, 1), np.array([math.inf, math.inf])).tolist() == [-(2**63), MAX_AMOUNT]
 
@@ -46,6 +48,7 @@ def test_amounts_are_scaled_and_cut() -> None:
     ],
 )
 def test_amounts_are_written_as_quantities(amount: int, resource: str, text: str) -> None:
+    """Spec: recommender:0."""
     assert str(as_quantity(amount, resource)) == text
 
 
@@ -60,8 +63,10 @@ def test_amounts_are_written_as_quantities(amount: int, resource: str, text: str
     ],
 )
 def test_quantities_are_read_rounded_up(text: str, resource: str, amount: int) -> None:
+    """Spec: recommender:0."""
     assert from_quantity(Quantity.parse(text), resource) == amount
 
 
 def test_a_missing_quantity_is_nothing() -> None:
+    """Spec: recommender:0."""
     assert from_quantity(None, "cpu") == 0

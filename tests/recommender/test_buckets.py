@@ -65,17 +65,20 @@ BOTH = pytest.mark.parametrize("scheme", [CPU_BUCKETS, MEMORY_BUCKETS], ids=["cp
 
 @pytest.mark.parametrize(("scheme", "edges"), [(CPU_BUCKETS, CPU_EDGES), (MEMORY_BUCKETS, MEMORY_EDGES)])
 def test_all_edges_are_those_of_the_appendix(scheme: BucketScheme, edges: str) -> None:
+    """Spec: recommender:1.1, recommender:B."""
     assert scheme.count == 176
     assert scheme.edge_amounts.tolist() == [int(edge) for edge in edges.split()]
 
 
 def test_the_one_edge_that_the_c_library_gets_wrong() -> None:
+    """Spec: recommender:A, recommender:0."""
     assert int(MEMORY_BUCKETS.edge_amounts[4]) == 43101249
     assert int(1e7 * (1.05**4 - 1.0) / (1.05 - 1.0)) == 43101250
 
 
 @BOTH
 def test_an_end_is_the_next_start_and_the_last_its_own(scheme: BucketScheme) -> None:
+    """Spec: recommender:1.1."""
     assert scheme.starts[0] == 0.0
     assert scheme.ends[:-1].tolist() == scheme.starts[1:].tolist()
     assert scheme.ends[-1] == scheme.starts[-1]
@@ -83,18 +86,21 @@ def test_an_end_is_the_next_start_and_the_last_its_own(scheme: BucketScheme) -> 
 
 @BOTH
 def test_the_start_of_a_bucket_falls_into_the_one_before(scheme: BucketScheme) -> None:
+    """Spec: recommender:1.1."""
     found = scheme.bucket_of_values(scheme.starts)
     assert found.tolist() == [0, 1, *range(1, 175)]
 
 
 @BOTH
 def test_values_below_the_first_size_and_beyond_the_last_edge(scheme: BucketScheme) -> None:
+    """Spec: recommender:1.1."""
     values = np.array([0.0, np.nextafter(scheme.first, 0.0), scheme.first, scheme.starts[175] * 1.5, 1e14])
     assert scheme.bucket_of_values(values).tolist() == [0, 0, 1, 175, 175]
 
 
 @BOTH
 def test_amounts_around_every_edge_agree_with_their_values(scheme: BucketScheme) -> None:
+    """Spec: recommender:1.1."""
     amounts = (scheme.edge_amounts[:, np.newaxis] + np.arange(-40, 41)).clip(0).ravel()
     by_value = scheme.bucket_of_values(amounts / scheme.amounts_per_unit)
     assert np.array_equal(scheme.bucket_of_amounts(amounts), by_value)

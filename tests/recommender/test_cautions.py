@@ -172,6 +172,7 @@ def run_for(one: Scene, length: timedelta, container: str = "main") -> None:
     ],
 )
 def test_little_history(row: str, length: timedelta, *, is_low: bool) -> None:
+    """Spec: recommender:13.8."""
     one = of_one_container()
     run_for(one, length)
     found = cautions(one).get(LOW_CONFIDENCE)

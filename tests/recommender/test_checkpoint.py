@@ -68,12 +68,12 @@ def test_weights_are_rounded_to_ten_thousandths_of_the_heaviest() -> None:
 
 @pytest.mark.parametrize(("light", "count"), [(0.49999, None), (0.5, 1), (1.49999, 1), (1.5, 2)])
 def test_halves_are_rounded_up(light: float, count: int | None) -> None:
-    """Spec: recommender 1.4."""
+    """Spec: recommender:1.4."""
     assert encoded(with_weights({30: 10000.0, 20: light})).bucket_weights.get(20) == count
 
 
 def test_an_empty_histogram_is_stored_as_nothing() -> None:
-    """Spec: recommender 1.4."""
+    """Spec: recommender:1.4."""
     assert encoded(bank()) == HistogramCheckpoint(None, {}, 0.0)
 
 
@@ -87,7 +87,7 @@ def test_many_rows_are_stored_in_their_order() -> None:
 
 
 def test_weights_without_a_sum_leave_the_histogram_empty_but_give_the_reference() -> None:
-    """Spec: recommender 1.4."""
+    """Spec: recommender:1.4."""
     one = decoded(HistogramCheckpoint(T0, {3: 0, 5: 0}, 7.0))
     assert (filled(one), float(one.totals[0]), int(one.references.column()[0])) == ({}, 0.0, 1767225600 * 10**9)
     nothing = decoded(HistogramCheckpoint())
@@ -95,13 +95,13 @@ def test_weights_without_a_sum_leave_the_histogram_empty_but_give_the_reference(
 
 
 def test_a_loaded_reference_is_not_rounded() -> None:
-    """Spec: recommender 1.4."""
+    """Spec: recommender:1.4."""
     odd = T0 + timedelta(hours=5, seconds=7)
     assert encoded(decoded(HistogramCheckpoint(odd, {4: 10000}, 1.0))).reference == odd
 
 
 def test_what_falls_below_epsilon_by_loading_leaves_the_range() -> None:
-    """Spec: recommender 1.4, case:16."""
+    """Spec: recommender:1.4, case:16."""
     one = decoded(HistogramCheckpoint(T0, {2: 1, 9: 10000, 30: 1}, 0.5))
     assert (int(one.lowest[0]), int(one.highest[0])) == (9, 9)
     assert float(one.percentile(integers(0), [0.0])[0, 0]) == float(CPU_BUCKETS.ends[9])
@@ -122,7 +122,7 @@ def test_what_falls_below_epsilon_by_loading_leaves_the_range() -> None:
     ],
 )
 def test_what_cannot_be_loaded_is_refused(stored: HistogramCheckpoint | None, problem: str) -> None:
-    """Spec: recommender 1.4, case:16."""
+    """Spec: recommender:1.4, case:16."""
     with pytest.raises(CheckpointError, match=problem):
         check_histogram(stored)
 
@@ -133,7 +133,7 @@ def test_the_outermost_buckets_and_weights_are_fine() -> None:
 
 
 def test_a_checkpoint_is_named_after_its_vpa_and_container() -> None:
-    """Spec: recommender 6.3."""
+    """Spec: recommender:6.3."""
     one = ContainerCheckpoint("default", "web", "app", None, None)
     assert one.name == "web-app"
     assert str(one.ref) == "VerticalPodAutoscalerCheckpoint default/web-app"

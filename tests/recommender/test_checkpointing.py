@@ -27,7 +27,7 @@ def stored(name: str = "main", **changes: object) -> ContainerCheckpoint:
 
 
 def test_the_vpa_written_longest_ago_comes_first() -> None:
-    """Spec: recommender 6.3."""
+    """Spec: recommender:6.3."""
     one = Scene().follow(vpa("a"), vpa("b"), vpa("c"), vpa("d"))
     loading = replace(vpa("e"), conditions=(VpaCondition(FETCHING_HISTORY, ConditionStatus.TRUE),))
     done = replace(vpa("f"), conditions=(VpaCondition(FETCHING_HISTORY, ConditionStatus.FALSE),))
@@ -38,7 +38,7 @@ def test_the_vpa_written_longest_ago_comes_first() -> None:
 
 
 def test_each_container_of_a_vpa_has_its_checkpoint() -> None:
-    """Spec: recommender 6.3."""
+    """Spec: recommender:6.3."""
     one = Scene().follow(vpa("v", ContainerPolicy("side", mode=ScalingMode.OFF)), vpa("w"))
     one.observe(pod("p", "side", "main"))
     one.cpu(T0, 100)
@@ -58,7 +58,7 @@ def test_each_container_of_a_vpa_has_its_checkpoint() -> None:
 
 
 def test_the_peak_of_a_running_window_is_left_out() -> None:
-    """Spec: recommender 6.3."""
+    """Spec: recommender:6.3."""
     one = of_one_container()
     one.memory(T0, 300 * MI)
     one.memory(T0 + DAY, 400 * MI)
@@ -70,7 +70,7 @@ def test_the_peak_of_a_running_window_is_left_out() -> None:
 
 
 def test_an_oom_peak_of_a_running_window_is_left_out_as_well() -> None:
-    """Spec: recommender 6.3."""
+    """Spec: recommender:6.3."""
     one = of_one_container()
     one.memory(T0, 300 * MI)
     one.oom(T0 + HOUR, 1024 * MI)
@@ -92,7 +92,7 @@ def test_running_windows_of_all_pods_are_left_out_of_every_vpa_that_selects_them
 
 
 def test_a_peak_is_left_out_of_the_aggregate_that_came_back() -> None:
-    """Spec: recommender 6.3. The aggregate is found by the pod's labels, not by what the container still holds."""
+    """Spec: recommender:6.3. The aggregate is found by the pod's labels, not by what the container still holds."""
     one = Scene().follow(vpa()).observe(pod("p"), pod("q", labels={"app": "z"}))
     one.memory(T0, 300 * MI)
     one.memory(T0, 400 * MI, pod="q")
@@ -106,7 +106,7 @@ def test_a_peak_is_left_out_of_the_aggregate_that_came_back() -> None:
 
 
 def test_history_is_loaded_beside_what_pods_feed() -> None:
-    """Spec: recommender 6.4."""
+    """Spec: recommender:6.4."""
     one = of_one_container()
     one.cpu(T0 + HOUR, 100)
     assert load_checkpoints(one.model, [stored(), stored("gone")], T0) == ()
@@ -143,7 +143,7 @@ def test_of_two_checkpoints_of_one_container_the_later_counts() -> None:
 
 
 def test_what_cannot_be_loaded_is_told_and_the_rest_is_loaded() -> None:
-    """Spec: recommender 6.4, case:16."""
+    """Spec: recommender:6.4, case:16."""
     one = Scene().follow(vpa())
     bad = [
         stored(vpa_name="x"),

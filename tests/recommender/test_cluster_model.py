@@ -33,7 +33,7 @@ def flags(one: Scene, name: str = "p") -> tuple[bool, bool]:
 
 
 def test_pods_of_one_label_set_share_an_aggregate_for_each_container_name() -> None:
-    """Spec: recommender 3.1."""
+    """Spec: recommender:3.1."""
     one = Scene().observe(pod("p", "main", "side"), pod("q", "main"), pod("r", "main", labels=HASHED))
     assert one.aggregate() == one.aggregate(pod="q")
     assert len({one.aggregate(), one.aggregate("side"), one.aggregate(pod="r")}) == 3
@@ -56,7 +56,7 @@ def test_another_key_lets_rollouts_share_an_aggregate() -> None:
 
 
 def test_an_aggregate_is_linked_to_vpas_that_come_before_or_after_it() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     one = Scene().follow(vpa("early")).observe(pod()).follow(vpa("late"))
     one.follow(vpa("elsewhere"), selector=parse_selector("app=b"))
     assert one.tracked("early").linked == one.tracked("late").linked == {"main": [one.aggregate()]}
@@ -65,7 +65,7 @@ def test_an_aggregate_is_linked_to_vpas_that_come_before_or_after_it() -> None:
 
 
 def test_linking_applies_mode_and_policy_and_the_last_linker_wins() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     off = ContainerPolicy("*", mode=ScalingMode.OFF)
     first = vpa("first", update_policy=UpdatePolicy(UpdateMode.INITIAL))
     second = vpa("second", off, update_policy=UpdatePolicy(UpdateMode.OFF))
@@ -76,7 +76,7 @@ def test_linking_applies_mode_and_policy_and_the_last_linker_wins() -> None:
 
 
 def test_an_unchanged_vpa_does_not_win_its_aggregates_back() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     first = vpa("first", ContainerPolicy("*"), update_policy=UpdatePolicy(UpdateMode.INITIAL))
     second = vpa("second", ContainerPolicy("*", mode=ScalingMode.OFF), update_policy=UpdatePolicy(UpdateMode.OFF))
     one = Scene().observe(pod()).follow(first, second, first)
@@ -86,7 +86,7 @@ def test_an_unchanged_vpa_does_not_win_its_aggregates_back() -> None:
 
 
 def test_an_absent_update_policy_is_applied_every_time() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     silent, loud = vpa("silent"), vpa("loud", update_policy=UpdatePolicy(UpdateMode.OFF))
     one = Scene().observe(pod()).follow(silent, loud)
     assert mode(one) is UpdateMode.OFF
@@ -95,7 +95,7 @@ def test_an_absent_update_policy_is_applied_every_time() -> None:
 
 
 def test_an_update_policy_without_a_mode_is_not_applied_again() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     silent, loud = vpa("silent", update_policy=UpdatePolicy()), vpa("loud", update_policy=UpdatePolicy(UpdateMode.OFF))
     one = Scene().observe(pod()).follow(silent, loud, replace(silent))
     assert mode(one) is UpdateMode.OFF
@@ -103,7 +103,7 @@ def test_an_update_policy_without_a_mode_is_not_applied_again() -> None:
 
 @pytest.mark.parametrize("generation", [0, 7])
 def test_a_changed_policy_reaches_the_aggregates(generation: int) -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     before = replace(vpa(update_policy=UpdatePolicy(UpdateMode.OFF)), generation=generation)
     one = Scene().observe(pod()).follow(before)
     after = replace(
@@ -132,7 +132,7 @@ def test_a_new_status_alone_changes_no_link() -> None:
     [("app=a", "app=a", True), ("app=a", "app in (a)", False), ("app=a", "app=b", False)],
 )
 def test_a_vpa_whose_selector_reads_otherwise_starts_anew(before: str, after: str, is_kept: bool) -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     one = Scene().follow(vpa(), selector=parse_selector(before)).observe(pod())
     old = one.tracked()
     row = one.model.set_initial(old, "main", T0)
@@ -145,14 +145,14 @@ def test_a_vpa_whose_selector_reads_otherwise_starts_anew(before: str, after: st
 
 
 def test_nothing_and_everything_read_the_same() -> None:
-    """Spec: recommender 13, item 16."""
+    """Spec: recommender:13.16."""
     one = Scene().follow(vpa(), selector=NOTHING).observe(pod())
     one.follow(vpa(), selector=EVERYTHING)
     assert one.tracked().pod_count == 0
 
 
 def test_a_removed_vpa_leaves_its_aggregates_unmanaged() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     settings = ModelSettings(per_vpa_config=True)
     policy = ContainerPolicy(
         "main",
@@ -177,7 +177,7 @@ def test_a_removed_vpa_leaves_its_aggregates_unmanaged() -> None:
 
 
 def test_removing_a_field_of_a_policy_does_not_restore_the_default() -> None:
-    """Spec: recommender 13, item 7."""
+    """Spec: recommender:13.7."""
     policy = ContainerPolicy("main", memory_aggregation_interval_seconds=60)
     one = Scene(ClusterModel(ModelSettings(per_vpa_config=True))).follow(vpa("v", policy)).observe(pod())
     one.follow(vpa("v", ContainerPolicy("main")))
@@ -185,7 +185,7 @@ def test_removing_a_field_of_a_policy_does_not_restore_the_default() -> None:
 
 
 def test_pods_are_counted_when_they_come_go_or_change_their_labels() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     one = Scene().follow(vpa())
     one.observe(pod("p"), pod("q", labels=HASHED), pod("r", labels={"app": "b"}), pod("p"))
     assert one.tracked().pod_count == 2
@@ -200,7 +200,7 @@ def test_pods_are_counted_when_they_come_go_or_change_their_labels() -> None:
 
 
 def test_a_relabelled_pod_feeds_the_aggregate_of_its_new_labels() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     one = of_one_container()
     one.cpu(T0, 100)
     old = one.aggregate()
@@ -214,14 +214,14 @@ def test_a_relabelled_pod_feeds_the_aggregate_of_its_new_labels() -> None:
 
 
 def test_containers_that_left_the_pod_stay_known() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     one = Scene().observe(pod("p", "main"), pod("p", "side"))
     assert one.model.pods["default", "p"].names == ("main", "side")
     assert one.row("main") != one.row("side")
 
 
 def test_the_memory_request_is_the_one_in_force() -> None:
-    """Spec: recommender 3.3."""
+    """Spec: recommender:3.3."""
     spec = Container("main", ContainerResources(amounts("-/1Gi")))
     one = Scene().observe(replace(pod(), containers=(spec,)))
     assert int(one.model.containers.memory_request[one.row()]) == 2**30
@@ -234,7 +234,7 @@ def test_the_memory_request_is_the_one_in_force() -> None:
 
 
 def test_init_containers_are_known_by_name_only() -> None:
-    """Spec: recommender 3.3."""
+    """Spec: recommender:3.3."""
     inits = (Container("setup"), Container("proxy", is_sidecar=True))
     one = Scene().observe(replace(pod(), init_containers=inits))
     for name in ("setup", "proxy"):
@@ -246,7 +246,7 @@ def test_init_containers_are_known_by_name_only() -> None:
 
 
 def test_the_memory_saver_leaves_out_what_no_vpa_selects() -> None:
-    """Spec: recommender 3.3."""
+    """Spec: recommender:3.3."""
     one = Scene(ClusterModel(ModelSettings(memory_saver=True))).follow(vpa())
     assert one.model.observe_pod(pod("p"), T0)
     assert not one.model.observe_pod(pod("q", labels={"app": "b"}), T0)
@@ -259,7 +259,7 @@ def test_the_memory_saver_leaves_out_what_no_vpa_selects() -> None:
 
 
 def test_the_last_entry_for_all_containers_counts_where_none_is_named() -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     policies = (
         ContainerPolicy("*", mode=ScalingMode.AUTO),
         ContainerPolicy("main", mode=ScalingMode.AUTO),
@@ -285,7 +285,7 @@ def test_rows_of_a_forgotten_pod_are_used_again_and_start_afresh() -> None:
 
 
 def test_the_next_sample_makes_a_collected_aggregate_anew() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = of_one_container()
     one.cpu(T0, 100)
     assert collect(one.model, (), T0 + 8 * DAY) == 1
@@ -307,7 +307,7 @@ def test_a_kill_makes_a_collected_aggregate_anew_even_if_it_is_too_old() -> None
 
 
 def test_a_relabelled_container_goes_on_feeding_its_collected_aggregate() -> None:
-    """Spec: recommender 13, item 13."""
+    """Spec: recommender:13.13."""
     one = Scene().follow(vpa()).observe(pod("p", labels={"app": "b"}), pod("p"), pod("q"))
     held = one.aggregate()
     one.cpu(T0, 100)

@@ -28,7 +28,7 @@ MI = 2**20
     ],
 )
 def test_bounds_narrow_under_a_steady_load(last: timedelta, samples: int, target: str, lower: str, upper: str) -> None:
-    """Spec: recommender:E2."""
+    """Spec: recommender:E2, recommender:4.2."""
     assert last == (samples - 1) * MINUTE
     one = of_one_container()
     one.steady_cpu(T0, samples, 250)
@@ -53,7 +53,7 @@ def test_one_sample_alone_leaves_the_bounds_at_their_extremes() -> None:
     ("containers", "cpu", "memory"), [(1, "25m", "250Mi"), (3, "8m", "87381333"), (7, "3m", "37449142")]
 )
 def test_the_pod_minimum_is_split_over_its_containers(containers: int, cpu: str, memory: str) -> None:
-    """Spec: recommender:E4."""
+    """Spec: recommender:E4, recommender:4.2."""
     names = [f"c{i}" for i in range(containers)]
     one = Scene().follow(vpa()).observe(pod("p", *names))
     vector = {"cpu": cpu, "memory": memory}
@@ -75,7 +75,7 @@ def test_two_containers_of_which_one_controls_cpu_only() -> None:
 
 @pytest.mark.parametrize("unknown", [(), ("gpu",)])
 def test_a_container_that_controls_nothing_still_counts(unknown: tuple[str, ...]) -> None:
-    """Spec: recommender 4.1."""
+    """Spec: recommender:4.1."""
     one = Scene().follow(vpa("v", ContainerPolicy("side", controlled_resources=unknown)))
     one.observe(pod("p", "main", "side"))
     assert one.figures("side") == {"target": {}, "lower": {}, "upper": {}}
@@ -97,7 +97,7 @@ def test_a_container_that_controls_nothing_still_counts(unknown: tuple[str, ...]
     ],
 )
 def test_confidence_and_its_factors(history: timedelta, samples: int, sure: float, upper: float, lower: float) -> None:
-    """Spec: recommender 4.2."""
+    """Spec: recommender:4.2."""
     start = integers(instant(T0))
     end = integers(instant(T0 + history))
     found = confidence(start, end, integers(samples), DAY)
@@ -108,7 +108,7 @@ def test_confidence_and_its_factors(history: timedelta, samples: int, sure: floa
 
 
 def test_confidence_is_the_smaller_of_time_and_number() -> None:
-    """Spec: recommender 4.2."""
+    """Spec: recommender:4.2."""
     start, end = integers(instant(T0)), integers(instant(T0 + 2 * DAY))
     assert confidence(start, end, integers(1440), DAY).tolist() == [1.0]
     assert confidence(start, end, integers(14400), DAY).tolist() == [2.0]
@@ -119,7 +119,7 @@ def test_confidence_is_the_smaller_of_time_and_number() -> None:
 
 
 def test_the_minimum_is_applied_last_and_to_all_three() -> None:
-    """Spec: recommender 4.2."""
+    """Spec: recommender:4.2."""
     base = integers(100, 100, 100)[:, np.newaxis]
     assert bounds(base, 0.15, np.array([0.0]), integers(25))[:, 0].tolist() == [115, 25, 10**14]
     nothing = np.zeros((3, 1), dtype=np.int64)
@@ -128,7 +128,7 @@ def test_the_minimum_is_applied_last_and_to_all_three() -> None:
 
 
 def test_every_step_ends_in_a_whole_amount() -> None:
-    """Spec: recommender 4.2."""
+    """Spec: recommender:4.2."""
     base = integers(258, 258, 258)[:, np.newaxis]
     # 258 * 0.15 = 38.7 is cut to 38 before it is added.
     assert bounds(base, 0.15, np.array([2.0]), integers(0))[:, 0].tolist() == [296, 295, 444]

@@ -44,7 +44,7 @@ def rows(
 
 
 def test_every_pod_of_every_vpa_is_asked_for_by_the_vpas_labels_and_its_name() -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     scene = Scene().observe(pod("p1"), pod("p0"), pod("other", labels={"app": "b"})).follow(vpa("w"), vpa("v"))
     scene.follow(vpa("b"), selector=parse_selector("tier!=back,app in (c,b)"))
     assert asked(scene) == [
@@ -85,7 +85,7 @@ def test_only_the_namespace_that_is_served_is_asked_about() -> None:
     ids=["63 characters", "64 characters", "dots", "dashes", "one character"],
 )
 def test_a_name_that_is_no_label_cannot_be_asked_for(name: str, is_askable: bool) -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     scene = Scene().observe(pod(name)).follow(vpa("v"), vpa("w"))
     questions = questions_of(scene.model, "")
     assert [q.pod for q in questions.askable] == [name, name][: 2 * is_askable]
@@ -122,7 +122,7 @@ def test_both_resources_of_a_container_make_one_row() -> None:
 def test_what_is_not_told_is_no_use_for_upstream_and_no_sample_for_us(
     row: str, answers: Mapping[str, list[ExternalAnswer]], cpu: int | None, memory: int | None
 ) -> None:
-    """Spec: recommender 13 (14)."""
+    """Spec: recommender:13.14."""
     for gaps_are_zero, gap in ((True, 0), (False, MISSING)):
         wanted = ("p", 5, "main", gap if cpu is None else cpu, gap if memory is None else memory)
         assert rows(answers, gaps_are_zero=gaps_are_zero)[0] == wanted, row

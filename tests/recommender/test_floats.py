@@ -45,6 +45,7 @@ POWERS = [
 
 @pytest.mark.parametrize(("x", "expected"), LOGS)
 def test_the_logarithm_is_exact_to_the_bit(x: str, expected: str) -> None:
+    """Spec: recommender:A."""
     value = float.fromhex(x)
     assert log(value).hex() == float.fromhex(expected).hex() != math.log(value).hex()
     assert log_each(np.array([value]))[0] == float.fromhex(expected)
@@ -52,6 +53,7 @@ def test_the_logarithm_is_exact_to_the_bit(x: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("x", "expected"), POWERS_OF_TWO)
 def test_the_power_of_two_is_exact_to_the_bit(x: str, expected: str) -> None:
+    """Spec: recommender:A."""
     value = float.fromhex(x)
     assert exp2(value).hex() == float.fromhex(expected).hex() != (2.0**value).hex()
     assert exp2_each(np.array([value]))[0] == float.fromhex(expected)
@@ -59,6 +61,7 @@ def test_the_power_of_two_is_exact_to_the_bit(x: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("x", "y", "expected"), POWERS)
 def test_the_power_is_exact_to_the_bit(x: str, y: float, expected: str) -> None:
+    """Spec: recommender:A."""
     value = float.fromhex(x)
     assert power(value, y).hex() == float.fromhex(expected).hex() != (value**y).hex()
 
@@ -120,6 +123,7 @@ def test_the_power_of_two_of_infinity() -> None:
     ],
 )
 def test_powers_of_special_numbers(x: float, y: float, expected: float) -> None:
+    """Spec: recommender:A."""
     assert power(x, y) == expected
     assert power_each(np.array([x]), y).tolist() == [expected]
 

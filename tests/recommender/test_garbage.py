@@ -21,7 +21,7 @@ V = ("default", "v")
 
 
 def test_the_first_round_collects_then_every_hour() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = Scene()
     assert is_due(one.model, T0)
     collect(one.model, (), T0)
@@ -35,7 +35,7 @@ def test_the_first_round_collects_then_every_hour() -> None:
 def test_an_empty_aggregate_stays_while_a_pod_or_its_controller_lives(
     phase: PodPhase, exists: bool, has_sample: bool
 ) -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = Scene().follow(vpa()).observe(pod("p", phase=phase))
     one.memory(T0, 100)
     if has_sample:
@@ -49,14 +49,14 @@ def test_an_empty_aggregate_stays_while_a_pod_or_its_controller_lives(
 
 
 def test_an_ended_pod_that_no_vpa_selects_has_no_controller() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = Scene().observe(pod("p", phase=PodPhase.SUCCEEDED))
     assert doubtful_vpas(one.model) == ()
     assert collect(one.model, (), T0) == 1
 
 
 def test_a_pod_no_longer_known_contributes_nothing() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = of_one_container()
     one.model.forget_pod("default", "p")
     assert len(one.model.matching) == 1
@@ -82,7 +82,7 @@ def test_of_several_vpas_the_first_that_selects_a_pod_tells_of_its_controller() 
 
 @pytest.mark.parametrize(("age", "expected"), [(8 * DAY - SECOND, False), (8 * DAY, True)])
 def test_an_aggregate_expires_after_eight_days(age: object, expected: bool) -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     assert isinstance(age, type(DAY))
     empty, filled = of_one_container(), of_one_container()
     filled.cpu(T0 + 3 * DAY, 100)
@@ -93,14 +93,14 @@ def test_an_aggregate_expires_after_eight_days(age: object, expected: bool) -> N
 
 
 def test_memory_samples_do_not_keep_an_aggregate() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = of_one_container()
     one.memory(T0 + 7 * DAY, 100)
     assert collect(one.model, (), T0 + 8 * DAY) == 1
 
 
 def test_a_policy_may_set_how_long_an_aggregate_lives() -> None:
-    """Spec: recommender 9.2."""
+    """Spec: recommender:9.2."""
     policy = ContainerPolicy("*", memory_aggregation_interval_seconds=3600, memory_aggregation_interval_count=2)
     one = Scene(ClusterModel(ModelSettings(per_vpa_config=True))).follow(vpa("v", policy)).observe(pod())
     assert collect(one.model, (), T0 + 2 * HOUR - SECOND) == 0
@@ -108,7 +108,7 @@ def test_a_policy_may_set_how_long_an_aggregate_lives() -> None:
 
 
 def test_loaded_history_is_never_collected() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     one = Scene().follow(vpa())
     row = one.model.set_initial(one.tracked(), "main", T0)
     assert collect(one.model, (), T0 + 99 * DAY) == 0

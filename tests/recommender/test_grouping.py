@@ -29,7 +29,7 @@ def two_ages() -> Scene:
 
 
 def test_merging_two_histograms_of_different_age() -> None:
-    """Spec: recommender:E8."""
+    """Spec: recommender:E8, recommender:3.5."""
     one = two_ages()
     (stored,) = checkpoints_of(one.model, [one.tracked()], T0)[0]
     assert stored.cpu is not None
@@ -49,6 +49,7 @@ def test_merging_two_histograms_of_different_age() -> None:
 
 
 def test_groups_of_a_vpa_stand_together_sorted_by_name() -> None:
+    """Spec: recommender:4.1."""
     policies = (
         ContainerPolicy("off", mode=ScalingMode.OFF),
         ContainerPolicy("cpu", controlled_resources=("cpu",)),
@@ -68,6 +69,7 @@ def test_groups_of_a_vpa_stand_together_sorted_by_name() -> None:
 
 
 def test_loaded_history_comes_after_what_pods_feed() -> None:
+    """Spec: recommender:3.5."""
     one = two_ages()
     loaded = one.model.set_initial(one.tracked(), "main", T0)
     groups = one.model.groups()
@@ -85,6 +87,7 @@ def test_vpas_without_containers_have_no_groups() -> None:
 
 
 def test_the_earliest_and_the_latest_sample_of_all_members_count() -> None:
+    """Spec: recommender:3.5."""
     one = Scene().follow(vpa())
     for name in ("a", "b", "c"):
         one.observe(pod(name, labels={"app": "a", "hash": name}))
@@ -100,6 +103,7 @@ def test_the_earliest_and_the_latest_sample_of_all_members_count() -> None:
 
 @pytest.mark.parametrize("sizes", [[1, 1, 1], [3], [1, 4, 2], [2, 2]])
 def test_merging_members_in_rounds_is_merging_each_group_in_turn(sizes: list[int]) -> None:
+    """Spec: recommender:3.5."""
     count = sum(sizes)
 
     def members() -> HistogramBank:

@@ -78,7 +78,7 @@ def test_after_the_shift_only_the_heavy_bucket_is_in_range() -> None:
 
 
 def test_weights_below_epsilon_count_in_the_total_but_not_in_the_range() -> None:
-    """Spec: recommender 1.2."""
+    """Spec: recommender:1.2."""
     one = bank()
     add(one, 100, 0.00009)
     add(one, 900, 0.00009)
@@ -92,7 +92,7 @@ def test_weights_below_epsilon_count_in_the_total_but_not_in_the_range() -> None
 
 
 def test_a_percentile_never_walks_past_the_highest_bucket() -> None:
-    """Spec: recommender 1.2. The total holds mass outside the range, so the walk may not reach the threshold."""
+    """Spec: recommender:1.2. The total holds mass outside the range, so the walk may not reach the threshold."""
     one = bank()
     add(one, 100, 0.0002)
     add(one, 5000, 0.00009)
@@ -101,14 +101,14 @@ def test_a_percentile_never_walks_past_the_highest_bucket() -> None:
 
 
 def test_the_last_bucket_returns_its_own_start() -> None:
-    """Spec: recommender 1.2."""
+    """Spec: recommender:1.2."""
     one = bank()
     add(one, 10**9)
     assert percentiles(one, 0.5) == [float(CPU_BUCKETS.starts[175])]
 
 
 def test_taking_away_leaves_zero_below_epsilon_and_tightens_the_range() -> None:
-    """Spec: recommender 1.2."""
+    """Spec: recommender:1.2."""
     one = bank()
     for millicores in (100, 300, 900):
         add(one, millicores, 1.0)
@@ -125,7 +125,7 @@ def test_taking_away_leaves_zero_below_epsilon_and_tightens_the_range() -> None:
 
 
 def test_samples_before_the_reference_weigh_less() -> None:
-    """Spec: recommender 1.3."""
+    """Spec: recommender:1.3."""
     one = bank()
     add(one, 100, 1.0)
     add(one, 900, 1.0, T0 - DAY)
@@ -134,7 +134,7 @@ def test_samples_before_the_reference_weigh_less() -> None:
 
 
 def test_merging_shifts_the_older_of_the_two_also_in_the_other_bank() -> None:
-    """Spec: recommender 1.3."""
+    """Spec: recommender:1.3."""
     young, old = bank(), bank()
     add(young, 100, 1.0, T0 + 2 * DAY)
     add(old, 100, 1.0)
@@ -151,7 +151,7 @@ def test_merging_shifts_the_older_of_the_two_also_in_the_other_bank() -> None:
 
 
 def test_merging_into_a_new_row_takes_over_the_other_reference() -> None:
-    """Spec: recommender 1.3."""
+    """Spec: recommender:1.3."""
     new, other = bank(), bank()
     add(other, 100, 1.0, T0 + 18 * HOUR)
     new.merge(integers(2), other, integers(0))
@@ -162,7 +162,7 @@ def test_merging_into_a_new_row_takes_over_the_other_reference() -> None:
 
 
 def test_merging_leaves_out_what_lies_outside_the_other_range() -> None:
-    """Spec: recommender 1.2."""
+    """Spec: recommender:1.2."""
     one, other = bank(), bank()
     add(other, 100, 1.0)
     add(other, 900, 0.00009)

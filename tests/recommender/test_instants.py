@@ -19,6 +19,7 @@ def test_moments_become_nanoseconds_and_come_back() -> None:
 
 
 def test_moments_beyond_the_range_are_the_nearest_in_it() -> None:
+    """Spec: recommender:0."""
     assert instant(datetime.min.replace(tzinfo=UTC)) == NEVER + 1
     assert instant(datetime.max.replace(tzinfo=UTC)) == LATEST
     assert nanoseconds(timedelta.max) == LATEST
@@ -40,6 +41,7 @@ def test_moments_beyond_the_range_are_the_nearest_in_it() -> None:
     ],
 )
 def test_rounding_counts_from_the_start_of_year_one(at: datetime, step: timedelta, expected: datetime) -> None:
+    """Spec: recommender:1.3."""
     assert moment(int(rounded(integers(instant(at)), nanoseconds(step))[0])) == expected
 
 

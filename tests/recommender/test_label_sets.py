@@ -63,7 +63,7 @@ actions = st.lists(
 @settings(deadline=None)
 @given(actions)
 def test_the_index_finds_what_comparing_everything_finds(steps: list[tuple[str, int]]) -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     matching = Matching()
     vpas: dict[int, TrackedVpa] = {}
     sets: dict[int, LabelSet] = {}

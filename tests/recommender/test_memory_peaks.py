@@ -97,6 +97,7 @@ def test_a_zero_first_sample_pins_the_peak_until_the_window_ends() -> None:
 def test_a_peak_of_zero_gives_way_or_stands(
     row: str, samples: list[int], peak: int, weights: dict[int, int], *, gives_way: bool
 ) -> None:
+    """Spec: recommender:13.3."""
     one = of_one_container(settings=ModelSettings(zero_peaks_give_way=gives_way))
     for minute, amount in enumerate(samples):
         assert one.memory(T0 + minute * MINUTE, amount), row
@@ -117,7 +118,7 @@ def test_a_peak_of_zero_gives_way_within_one_batch_as_well() -> None:
 
 
 def test_the_last_instant_before_the_end_is_still_the_old_window() -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = of_one_container()
     one.memory(T0, 400 * MI)
     one.memory(T0 + DAY - SECOND, 500 * MI)
@@ -127,7 +128,7 @@ def test_the_last_instant_before_the_end_is_still_the_old_window() -> None:
 
 
 def test_windows_are_anchored_at_the_first_sample() -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = of_one_container()
     one.memory(T0 + 7 * HOUR, 400 * MI)
     one.memory(T0 + 3 * DAY, 400 * MI)
@@ -138,14 +139,14 @@ def test_windows_are_anchored_at_the_first_sample() -> None:
     ("minutes", "amount", "counts"), [(0, 300, True), (-1, 300, False), (1, 300, True), (1, -1, False)]
 )
 def test_equal_times_count_and_older_or_negative_samples_do_not(minutes: int, amount: int, counts: bool) -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = of_one_container()
     one.memory(T0, 400)
     assert one.memory(T0 + minutes * MINUTE, amount) is counts
 
 
 def test_a_lower_sample_only_moves_the_last_instant() -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = of_one_container()
     one.memory(T0, 400 * MI)
     before = filled(one.model.aggregates.memory, one.aggregate())
@@ -155,7 +156,7 @@ def test_a_lower_sample_only_moves_the_last_instant() -> None:
 
 
 def test_each_pod_has_its_own_peak() -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = Scene().observe(pod("p0"), pod("p1"))
     one.memory(T0, 400 * MI, pod="p0")
     one.memory(T0, 400 * MI, pod="p1")
@@ -205,7 +206,7 @@ def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: lis
     st.booleans(),
 )
 def test_history_in_order_leaves_the_same_bits_as_well(samples: list[Sample], gives_way: bool) -> None:
-    """Spec: recommender 7: container by container, each in the order of time, piece after piece."""
+    """Spec: recommender:7: container by container, each in the order of time, piece after piece."""
     ordered = sorted(samples, key=lambda sample: sample[:2])
     pieces = [
         [one for one in ordered if begin <= one[1] < begin + 30 * HOUR] for begin in (0 * HOUR, 30 * HOUR, 60 * HOUR)

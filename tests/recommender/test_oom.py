@@ -110,7 +110,7 @@ def test_kills_around_the_end_of_a_window() -> None:
 
 
 def test_a_kill_just_before_the_new_window_takes_the_peak_of_that_window() -> None:
-    """Spec: recommender 2.3."""
+    """Spec: recommender:2.3."""
     one = of_one_container()
     one.memory(T0, 100 * MI)
     one.memory(T0 + DAY, 2000 * MI)
@@ -119,8 +119,18 @@ def test_a_kill_just_before_the_new_window_takes_the_peak_of_that_window() -> No
     assert moment(int(one.model.containers.window_end[one.row()])) == T0 + 2 * DAY
 
 
+def test_a_kill_that_is_older_than_the_last_sample_counts_and_a_sample_does_not() -> None:
+    """Spec: case:9."""
+    one = of_one_container()
+    one.memory(T0, 250 * MI)
+    one.memory(T0 + MINUTE, 260 * MI)
+    assert not one.memory(T0 + 44 * SECOND, 900 * MI)
+    assert one.oom(T0 + 44 * SECOND, 300 * MI) is OomOutcome.RECORDED
+    assert peak(one) == 419430400
+
+
 def test_ever_older_kills_are_all_taken() -> None:
-    """Spec: recommender 2.3."""
+    """Spec: recommender:2.3."""
     one = of_one_container()
     one.memory(T0, 100 * MI)
     kills = [OomRecord("default", "p", "main", T0 - n * DAY, n * GI) for n in (1, 2, 3)]
@@ -131,7 +141,7 @@ def test_ever_older_kills_are_all_taken() -> None:
 
 
 def test_a_kill_at_the_end_of_the_window_opens_the_next() -> None:
-    """Spec: recommender 2.3."""
+    """Spec: recommender:2.3."""
     one = of_one_container()
     one.memory(T0, 400 * MI)
     one.oom(T0 + DAY, 100 * MI)
@@ -142,7 +152,7 @@ def test_a_kill_at_the_end_of_the_window_opens_the_next() -> None:
 
 
 def test_use_above_a_kill_replaces_it() -> None:
-    """Spec: recommender 2.2."""
+    """Spec: recommender:2.2."""
     one = of_one_container()
     one.memory(T0, 400 * MI)
     one.oom(T0 + MINUTE, 0)
@@ -154,7 +164,7 @@ def test_use_above_a_kill_replaces_it() -> None:
 
 
 def test_a_kill_in_a_window_whose_peak_is_zero_is_lost() -> None:
-    """Spec: recommender 2.3."""
+    """Spec: recommender:2.3."""
     one = of_one_container()
     one.memory(T0, 0)
     assert one.oom(T0 + MINUTE, GI) is OomOutcome.RECORDED
@@ -162,7 +172,7 @@ def test_a_kill_in_a_window_whose_peak_is_zero_is_lost() -> None:
 
 
 def test_a_kill_in_a_window_whose_peak_is_zero_counts() -> None:
-    """Spec: beyond:B-4."""
+    """Spec: beyond:B-4, recommender:13.3."""
     one = of_one_container(settings=ModelSettings(zero_peaks_give_way=True))
     one.memory(T0, 0)
     assert one.oom(T0 + MINUTE, GI) is OomOutcome.RECORDED
@@ -171,7 +181,7 @@ def test_a_kill_in_a_window_whose_peak_is_zero_counts() -> None:
 
 
 def test_an_unknown_request_gives_the_least_bump() -> None:
-    """Spec: recommender 2.3."""
+    """Spec: recommender:2.3."""
     one = of_one_container()
     one.oom(T0, 0)
     assert peak(one) == 100 * MI
@@ -182,7 +192,7 @@ def test_an_unknown_request_gives_the_least_bump() -> None:
     [("1", "0", 1000 * MI), ("1.5", "0", 1500 * MI), ("1.0001", "0", 1001 * MI - 1), ("1", "50.5", 1000 * MI + 50)],
 )
 def test_policies_may_set_ratio_and_bump(ratio: str, bump: str, expected: int) -> None:
-    """Spec: recommender 9.2."""
+    """Spec: recommender:9.2."""
     policy = ContainerPolicy("main", oom_bump_up_ratio=Quantity.parse(ratio), oom_min_bump_up=Quantity.parse(bump))
     one = Scene(ClusterModel(ModelSettings(per_vpa_config=True))).follow(vpa("v", policy)).observe(pod())
     one.oom(T0, 1000 * MI)
@@ -190,7 +200,7 @@ def test_policies_may_set_ratio_and_bump(ratio: str, bump: str, expected: int) -
 
 
 def test_without_the_gate_policies_set_nothing() -> None:
-    """Spec: recommender 9.2."""
+    """Spec: recommender:9.2."""
     policy = ContainerPolicy("main", oom_bump_up_ratio=Quantity.parse("3"), memory_aggregation_interval_seconds=60)
     one = of_one_container(policy)
     one.oom(T0, 1000 * MI)
@@ -198,7 +208,7 @@ def test_without_the_gate_policies_set_nothing() -> None:
 
 
 def test_a_shorter_interval_of_a_policy_makes_kills_too_old_sooner() -> None:
-    """Spec: recommender 9.2."""
+    """Spec: recommender:9.2."""
     policy = ContainerPolicy("main", memory_aggregation_interval_seconds=3600)
     one = Scene(ClusterModel(ModelSettings(per_vpa_config=True))).follow(vpa("v", policy)).observe(pod())
     one.memory(T0, 400 * MI)

@@ -124,7 +124,7 @@ def test_what_a_behaviour_means(row: str, behaviour: Behaviour, expected: Sharin
 
 
 def test_pods_of_one_workload_share_whatever_their_labels() -> None:
-    """Spec: beyond:B-3."""
+    """Spec: beyond:B-3, recommender:13.12."""
     world = deployment(World()).put(workload("ReplicaSet", "web-2", APP, owned("Deployment", "web")))
     tracked = world.follow("v", WEB)
     one = pod("p1", SET_1, app="a", **{"pod-template-hash": "1", "version": "1"})

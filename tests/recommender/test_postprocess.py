@@ -70,7 +70,7 @@ def rendered(
 def test_amounts_are_rounded_and_written(
     cpu: int, memory: int, settings: RenderingSettings, expected: dict[str, str]
 ) -> None:
-    """Spec: recommender:E12."""
+    """Spec: recommender:E12, recommender:4.3."""
     entry = rendered(vpa(), (cpu,) * 3, (memory,) * 3, settings)
     for vector in (entry.target, entry.lower_bound, entry.upper_bound, entry.uncapped_target):
         assert printed(vector or {}) == expected
@@ -78,7 +78,7 @@ def test_amounts_are_rounded_and_written(
 
 @pytest.mark.parametrize(("amount", "text"), [(2**40, "1Ti"), (3 * 2**39, "1536Gi"), (2**20, "1Mi"), (1023, "1023")])
 def test_humanised_memory_takes_the_largest_unit_it_reaches(amount: int, text: str) -> None:
-    """Spec: recommender 4.3."""
+    """Spec: recommender:4.3."""
     assert str(humanised(amount)) == text
 
 
@@ -102,7 +102,7 @@ def test_an_annotation_asks_for_whole_cores(millicores: int, expected: str) -> N
     ],
 )
 def test_nothing_else_asks_for_whole_cores(annotations: dict[str, str], is_on: bool) -> None:
-    """Spec: recommender 4.4."""
+    """Spec: recommender:4.4."""
     settings = RenderingSettings(integer_cpu=is_on)
     assert str(rendered(vpa(annotations=annotations), (1100,) * 3, (0,) * 3, settings).target["cpu"]) == "1100m"
 
@@ -123,7 +123,7 @@ def policy(minimum: str = "-", maximum: str = "-") -> ContainerPolicy:
     ],
 )
 def test_policy_and_global_maximum_cap(own: ContainerPolicy, maximum: str, target: str, lower: str, upper: str) -> None:
-    """Spec: recommender:E13."""
+    """Spec: recommender:E13, recommender:4.4."""
     settings = RenderingSettings(maximum=amounts(maximum))
     entry = rendered(vpa("v", own), (296, 178, 7400), (380258472,) * 3, settings)
     assert "/".join(printed(entry.target).values()) == target
@@ -133,7 +133,7 @@ def test_policy_and_global_maximum_cap(own: ContainerPolicy, maximum: str, targe
 
 
 def test_the_global_maximum_caps_without_any_policy() -> None:
-    """Spec: recommender 4.4."""
+    """Spec: recommender:4.4."""
     entry = rendered(vpa(), (296, 178, 7400), (10**9,) * 3, RenderingSettings(maximum=amounts("250m/-")))
     assert printed(entry.target) == {"cpu": "250m", "memory": "1000000000"}
     zero = RenderingSettings(maximum=amounts("0/0"))
@@ -141,7 +141,7 @@ def test_the_global_maximum_caps_without_any_policy() -> None:
 
 
 def test_whole_cores_come_before_the_cap() -> None:
-    """Spec: recommender:E13."""
+    """Spec: recommender:E13, recommender:4.4."""
     asking = vpa(
         "v",
         policy(maximum="1500m/-"),
@@ -159,7 +159,7 @@ def test_a_cap_does_not_create_a_resource() -> None:
 
 
 def test_what_is_switched_off_has_no_entry() -> None:
-    """Spec: recommender 4.1."""
+    """Spec: recommender:4.1."""
     off = TrackedVpa(vpa("v", ContainerPolicy("main", mode=ScalingMode.OFF)), APP, linked={"main": [0], "side": [1]})
     groups = Groups.of([off])
     estimates = Estimates(integers(*[1] * 6).reshape(3, 2), integers(*[1] * 6).reshape(3, 2))
@@ -173,7 +173,7 @@ def test_what_is_switched_off_has_no_entry() -> None:
     [(296, 50, 300), (300, 50, 300), (0, 50, 0), (7, 1, 7), (7, 0, 7), (7, -3, 7), (10**14, 3, 100000000000002)],
 )
 def test_rounding_goes_up_to_a_multiple(amount: int, step: int, expected: int) -> None:
-    """Spec: recommender 4.3."""
+    """Spec: recommender:4.3."""
     assert rounded_up(integers(amount), step).tolist() == [expected]
 
 

@@ -64,7 +64,7 @@ def test_every_vpa_gets_its_recommendation() -> None:
 def test_uncapped_targets_are_remembered(
     policy: ContainerPolicy | None, rendering: RenderingSettings, cpu: int, memory: int
 ) -> None:
-    """Spec: recommender 6.2, 10."""
+    """Spec: recommender:6.2, recommender:10."""
     one = of_one_container(*([policy] if policy else []))
     one.cpu(T0, 250)
     one.recommendation(rendering=rendering)

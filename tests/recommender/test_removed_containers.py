@@ -47,11 +47,12 @@ def renamed() -> Scene:
     ],
 )
 def test_a_renamed_container(row: str, after: timedelta, targets: dict[str, str]) -> None:
+    """Spec: recommender:13.6."""
     assert recommended(renamed(), T0 + after) == targets, row
 
 
 def test_upstream_keeps_it_and_shares_the_minimum() -> None:
-    """Spec: recommender 13 (6)."""
+    """Spec: recommender:13.6."""
     entries = renamed().recommendation().containers
     assert {entry.container_name: str(entry.target["cpu"]) for entry in entries} == {"new": "12m", "old": "12m"}
 

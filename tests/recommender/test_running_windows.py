@@ -53,7 +53,10 @@ DAY_NS = 86400 * 10**9
     [("beyond:B-2", True, 5), ("recommender:6.3", False, 0), ("case:20", True, 5)],
 )
 def test_restarts_every_20_hours_lose_no_daily_peak(row: str, keep_windows: bool, peaks: int) -> None:
-    """A peak of 3Gi in the first hour of every day, and a restart every 20 hours, within which no window ends."""
+    """A peak of 3Gi in the first hour of every day, and a restart every 20 hours, within which no window ends.
+
+    Spec: recommender:13.1.
+    """
     scene = of_one_container()
     for hour in range(5 * 24 + 1):
         now = T0 + hour * HOUR
@@ -75,6 +78,7 @@ def test_without_a_restart_the_peaks_are_the_same() -> None:
 
 
 def test_an_oom_bump_survives_and_later_kills_do_not_compound() -> None:
+    """Spec: beyond:B-2, recommender:13.1."""
     one = of_one_container()
     one.memory(T0, 200 * MI)
     one.oom(T0 + HOUR, 256 * MI)

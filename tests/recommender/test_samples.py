@@ -24,7 +24,7 @@ def scene() -> Scene:
     ids=["same time", "older", "newer", "negative", "zero"],
 )
 def test_a_cpu_sample_counts_when_it_is_newer_and_not_negative(minutes: int, millicores: int, counts: bool) -> None:
-    """Spec: recommender 2.1."""
+    """Spec: recommender:2.1."""
     one = of_one_container()
     assert one.cpu(T0, 100)
     assert one.cpu(T0 + minutes * MINUTE, millicores) is counts
@@ -36,14 +36,14 @@ def test_a_cpu_sample_counts_when_it_is_newer_and_not_negative(minutes: int, mil
 
 
 def test_every_cpu_sample_weighs_a_tenth_whatever_the_request() -> None:
-    """Spec: recommender 2.1."""
+    """Spec: recommender:2.1."""
     one = of_one_container()
     one.cpu(T0, 100)
     assert float(one.model.aggregates.cpu.totals[one.aggregate()]) == 0.1
 
 
 def test_memory_samples_alone_count_as_none() -> None:
-    """Spec: recommender 2.1, 3.4."""
+    """Spec: recommender:2.1, recommender:3.4."""
     one = of_one_container()
     one.memory(T0, 100)
     assert int(one.model.aggregates.sample_count[one.aggregate()]) == 0
@@ -57,7 +57,7 @@ def fetched(*rows: tuple[int, int, int, int]) -> UsageColumns:
 
 
 def test_a_missing_resource_is_no_sample_of_it() -> None:
-    """Spec: recommender 13 (14)."""
+    """Spec: recommender:13.14."""
     one = of_one_container()
     aggregates, row = one.model.aggregates, one.aggregate()
     outcome = one.model.take_usage(fetched((one.row(), 0, 100, MISSING)), T0)
@@ -69,7 +69,7 @@ def test_a_missing_resource_is_no_sample_of_it() -> None:
 
 
 def test_a_fetch_of_memory_alone_makes_the_history_longer_and_denser() -> None:
-    """Spec: recommender 3.4, 4.2, 13 (14)."""
+    """Spec: recommender:3.4, recommender:4.2, recommender:13.14."""
     one = of_one_container()
     for minutes in range(3):
         one.model.take_usage(fetched((one.row(), minutes, MISSING, 10**9)), T0)
@@ -156,7 +156,7 @@ def test_a_batch_leaves_the_same_bits_as_one_sample_after_the_other(samples: lis
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60), st.sampled_from([-3, 0, 7, 250])), max_size=60))
 def test_history_in_order_leaves_the_same_bits_as_well(samples: list[Sample]) -> None:
-    """Spec: recommender 7: container by container, each in the order of time, piece after piece."""
+    """Spec: recommender:7: container by container, each in the order of time, piece after piece."""
     ordered = sorted(samples, key=lambda sample: sample[:2])
     leave_the_same_bits(*([one for one in ordered if (one[1] < 30) is early] for early in (True, False)))
 

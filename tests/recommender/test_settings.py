@@ -6,7 +6,7 @@ from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, 
 
 
 def test_defaults_are_upstreams() -> None:
-    """Spec: recommender 9.1."""
+    """Spec: recommender:9.1."""
     day = timedelta(hours=24)
     model, estimator, rendering = ModelSettings(), EstimatorSettings(), RenderingSettings()
     assert (model.memory_interval, model.memory_interval_count) == (day, 8)

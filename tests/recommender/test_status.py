@@ -68,7 +68,7 @@ def observed(*conditions: VpaCondition, recommendation: Recommendation | None = 
     ids=["provided", "all off", "no pods", "from a checkpoint", "unsupported", "unsupported without pods"],
 )
 def test_conditions_of_a_new_vpa(findings: Findings, expected: tuple[VpaCondition, ...]) -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     status = status_after(observed(), findings, T0)
     assert status.conditions == expected
     assert status.recommendation == findings.recommendation
@@ -76,13 +76,13 @@ def test_conditions_of_a_new_vpa(findings: Findings, expected: tuple[VpaConditio
 
 
 def test_conditions_are_cleared_or_turned_when_their_cause_is_gone() -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     before = observed(UNSUPPORTED, NO_PODS, NOT_PROVIDED_NO_PODS, VpaCondition(CONFIG_DEPRECATED, TRUE))
     assert status_after(before, Findings(SOME, has_pods=True), T0).conditions == at(PROVIDED)
 
 
 def test_the_transition_time_changes_only_when_the_status_flips() -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     before = observed(NOT_PROVIDED, replace(NO_PODS, message="another text"), UNSUPPORTED)
     findings = Findings(NONE, has_pods=False, unsupported="another reason")
     conditions = status_after(before, findings, T0).conditions
@@ -95,7 +95,7 @@ def test_the_transition_time_changes_only_when_the_status_flips() -> None:
 
 
 def test_other_conditions_are_carried_along_and_all_are_sorted() -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     carried = [VpaCondition(kind, TRUE, "r", "m") for kind in ("Zebra", LOW_CONFIDENCE, "Apple", FETCHING_HISTORY)]
     conditions = status_after(observed(*carried), Findings(SOME, has_pods=True), T0).conditions
     assert [c.type for c in conditions] == [
@@ -126,7 +126,7 @@ def test_only_a_condition_with_status_true_is_active() -> None:
 def test_a_recommendation_counts_when_its_condition_vouches_for_it(
     condition: VpaCondition, recommendation: Recommendation | None, expected: bool
 ) -> None:
-    """Spec: recommender 3.2."""
+    """Spec: recommender:3.2."""
     assert has_recommendation(observed(condition, recommendation=recommendation)) is expected
 
 
@@ -158,13 +158,13 @@ def entry(**changes: object) -> Recommendation:
 def test_a_status_differs_when_it_means_something_else(
     ours: Recommendation | None, theirs: Recommendation | None, expected: bool
 ) -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     before = observed(PROVIDED, recommendation=theirs)
     assert differs(VpaStatus(before.conditions, ours, 4), before) is expected
 
 
 def test_a_status_differs_by_its_generation_or_a_condition_alone() -> None:
-    """Spec: recommender 5."""
+    """Spec: recommender:5."""
     before = observed(PROVIDED, NO_PODS, recommendation=SOME)
     assert not differs(VpaStatus(before.conditions, SOME, 4), before)
     assert differs(VpaStatus(before.conditions, SOME, 5), before)

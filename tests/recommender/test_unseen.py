@@ -27,14 +27,14 @@ def target(scene: Scene, behaviour: Behaviour = OWN) -> dict[str, str] | None:
 
 
 def test_nothing_seen_nothing_recommended() -> None:
-    """Spec: recommender E4."""
+    """Spec: recommender:E4."""
     scene = of_one_container()
     assert target(scene) is None
     assert target(scene, UPSTREAM) == {"cpu": "25m", "memory": "250Mi"}
 
 
 def test_a_resource_that_is_seen_alone_is_recommended_alone() -> None:
-    """Spec: recommender E4, 13 (14)."""
+    """Spec: recommender:E4, recommender:13.14."""
     scene = of_one_container()
     tell(scene, T0, MISSING, 10**9)
     assert target(scene) == {"memory": "1168723596"}
@@ -44,7 +44,7 @@ def test_a_resource_that_is_seen_alone_is_recommended_alone() -> None:
 
 
 def test_bounds_of_memory_that_is_seen_alone_draw_near_as_its_history_grows() -> None:
-    """Spec: recommender 4.2: they are those that it would have beside a CPU that is told to be idle."""
+    """Spec: recommender:4.2: they are those that it would have beside a CPU that is told to be idle."""
     scene = of_one_container()
     for minutes in range(0, 2881, 10):
         tell(scene, T0 + minutes * MINUTE, MISSING, 10**9)
@@ -59,7 +59,7 @@ def test_bounds_of_memory_that_is_seen_alone_draw_near_as_its_history_grows() ->
 
 
 def test_a_history_of_memory_alone_lasts_while_it_grows() -> None:
-    """Spec: recommender 3.4."""
+    """Spec: recommender:3.4."""
     scene = of_one_container()
     for days in range(10):
         tell(scene, T0 + days * DAY, MISSING, 10**9)
@@ -69,7 +69,7 @@ def test_a_history_of_memory_alone_lasts_while_it_grows() -> None:
 
 
 def test_a_history_of_memory_alone_survives_a_restart() -> None:
-    """Spec: recommender 6.4."""
+    """Spec: recommender:6.4."""
     scene = of_one_container()
     for days in range(3):
         tell(scene, T0 + days * DAY, MISSING, 10**9)

@@ -76,7 +76,7 @@ def test_a_target_that_is_missing_at_the_start_and_then_found() -> None:
 
 
 def test_upstream_loses_it() -> None:
-    """Spec: recommender 13 (2)."""
+    """Spec: recommender:13.2."""
     one = loaded(MISSING)
     for target in (found(), MISSING):
         tracked = observe_target(one.model, Sighting(V, target, target.selector), T0, keeps_history=False)
@@ -95,7 +95,7 @@ def test_what_pods_are_looked_for_stays_while_the_target_is_missing() -> None:
 
 
 def test_a_target_that_goes_and_comes_back() -> None:
-    """Spec: beyond:B-1."""
+    """Spec: beyond:B-1, recommender:13.2."""
     one = loaded(found()).observe(pod())
     one.cpu(T0 + 15 * DAY, 250)
     before = memory(one), samples(one), one.aggregate()

@@ -484,6 +484,7 @@ def test_age_and_quick_oom_count_alike_in_every_mode(
     mode: UpdateMode,
     verb: str,
 ) -> None:
+    """Spec: api:1.3."""
     expected = said if said.startswith("skip") else f"{verb} {said}"
     assert one(mode, subject).played().said == [f"p0 {expected}", QUIET]
 

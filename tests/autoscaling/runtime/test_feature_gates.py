@@ -53,6 +53,7 @@ def test_values_add_up(section: str, texts: tuple[str, ...], shown: str) -> None
 
 
 def test_gates_are_off_until_switched_on() -> None:
+    """Spec: api:3, recommender:9.3."""
     assert not any(FeatureGates().is_on(gate) for gate in Gate)
     gates = _gates("AllAlpha=true,PerVPAConfig=false")
     assert (gates.is_on(Gate.IN_PLACE), gates.is_on(Gate.PER_VPA_CONFIG)) == (True, False)
@@ -68,11 +69,13 @@ def test_gates_are_off_until_switched_on() -> None:
     ],
 )
 def test_other_values_are_refused(text: str, message: str) -> None:
+    """Spec: api:3, recommender:9.3."""
     with pytest.raises(ValueError, match=message):
         _gates(text)
 
 
 def test_a_retired_gate_is_remembered_and_sets_nothing() -> None:
+    """Spec: api:7.11."""
     gates = _gates("InPlaceOrRecreate=true,InPlace=true", "CPUStartupBoost=true")
     assert gates.retired == ("InPlaceOrRecreate",)
     assert str(gates) == "CPUStartupBoost=true,InPlace=true"

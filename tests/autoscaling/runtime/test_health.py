@@ -39,6 +39,7 @@ def test_the_answers_say_what_is_wrong() -> None:
 
 
 def test_health_is_watched_from_the_start_of_monitoring_and_renewed_by_each_round() -> None:
+    """Spec: recommender:10."""
     now = [100.0]
     vitals = Vitals(MINUTE, lambda: now[0])
     vitals.round_finished()

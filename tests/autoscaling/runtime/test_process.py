@@ -94,6 +94,7 @@ def _rounds(job: ManualJob, failures: list[Exception] | None = None) -> Rounds:
 
 
 async def test_a_tick_that_falls_into_a_round_is_kept_once() -> None:
+    """Spec: recommender:6.1."""
     job = ManualJob()
     rounds = _rounds(job)
     for _ in range(4):
@@ -149,6 +150,7 @@ async def test_stopping_cancels_a_round_that_outlasts_the_grace_period(logged: l
 
 
 async def test_the_first_round_starts_one_full_period_after_the_job_was_added() -> None:
+    """Spec: recommender:6.1."""
     loop, starts, twice = asyncio.get_running_loop(), list[float](), asyncio.Event()
 
     async def job() -> None:

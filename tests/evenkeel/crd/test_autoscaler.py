@@ -28,12 +28,14 @@ def _assert_verdict(case: Case, group: ApiGroup, instance: Schema) -> None:
 @_GROUPS
 @pytest.mark.parametrize("case", SPECS, ids=lambda case: case.label)
 def test_spec(case: Case, group: ApiGroup) -> None:
+    """Spec: api:1.1."""
     _assert_verdict(case, group, autoscaler(group, case.body))
 
 
 @_GROUPS
 @pytest.mark.parametrize("case", STATUSES, ids=lambda case: case.label)
 def test_status(case: Case, group: ApiGroup) -> None:
+    """Spec: api:1.2."""
     _assert_verdict(case, group, {**autoscaler(group, {"targetRef": TARGET}), "status": case.body})
 
 
@@ -50,6 +52,7 @@ def test_the_own_group_has_exactly_one_more_field() -> None:
 
 
 def test_no_field_has_a_default() -> None:
+    """Spec: api:1.1."""
     for group in ApiGroup:
         assert [path for path, node in nodes(_schema(group)) if "default" in node] == []
 
@@ -99,6 +102,7 @@ def test_the_own_group_adds_exactly_these_rules() -> None:
 
 @pytest.mark.parametrize("path", [(), ("resourcePolicy", "properties", "containerPolicies", "items", "properties")])
 def test_boosts_tie_their_amount_to_their_type(path: tuple[str, ...]) -> None:
+    """Spec: api:1.1."""
     for group in ApiGroup:
         boost: Json = at(
             _schema(group), "properties", "spec", "properties", *path, "startupBoost", "properties", "cpu"
@@ -111,6 +115,7 @@ def test_boosts_tie_their_amount_to_their_type(path: tuple[str, ...]) -> None:
 
 
 def test_a_target_is_replaced_as_a_whole() -> None:
+    """Spec: api:1.1."""
     for group in ApiGroup:
         target = at(_schema(group), "properties", "spec", "properties", "targetRef")
         assert at(target, "x-kubernetes-map-type") == "atomic"

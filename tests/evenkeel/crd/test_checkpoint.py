@@ -19,6 +19,7 @@ def test_checkpoint(case: Case) -> None:
 
 
 def test_nothing_is_required() -> None:
+    """Spec: api:2."""
     assert [path for path, node in nodes(checkpoint_schema(is_own=True)) if "required" in node] == []
 
 

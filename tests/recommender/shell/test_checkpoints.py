@@ -177,3 +177,25 @@ async def test_without_windows_nothing_is_added() -> None:
     for minutes in (1, 2):
         await write(server, ApiGroup.UPSTREAM, scene, T0 + minutes * MINUTE)
     assert noted_in(server, ApiGroup.UPSTREAM) == {}
+
+
+@pytest.mark.parametrize(("row", "budget", "count"), [("recommender:6.3", 0, 2), ("recommender:6.3", 60, 5)])
+async def test_when_time_is_up_each_worker_has_still_written_one(row: str, budget: int, count: int) -> None:
+    server = server_of(ApiGroup.EVENKEEL)
+    scene = Scene().follow(*(vpa(f"v{number}") for number in range(5))).observe(pod("p"))
+    async with client_for(server) as client:
+        caches = Caches(client, ApiGroup.EVENKEEL, "")
+        limits = timedelta(seconds=budget), timedelta(hours=1)
+        settings = CheckpointSettings(checkpoints(ApiGroup.EVENKEEL), 2, *limits, "", frozenset())
+        keeper = CheckpointKeeper(client, settings, T0)
+        await keeper.write(scene.model, caches, T0)
+        first = names_of(server)
+        await keeper.write(scene.model, caches, T0 + MINUTE)
+    assert len(first) == count, row
+    assert len(names_of(server)) == min(2 * count, 5), f"{row}: those that were never written come first"
+
+
+def names_of(server: ApiServer) -> set[str]:
+    stored = server.store.list(f"{ApiGroup.EVENKEEL}/v1", "VerticalPodAutoscalerCheckpoint", "default")
+    metadata = (one["metadata"] for one in stored)
+    return {str(each["name"]) for each in metadata if isinstance(each, dict)}

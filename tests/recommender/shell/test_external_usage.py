@@ -93,7 +93,7 @@ def server(values: StaticExternalMetrics) -> ApiServer:
 
 
 async def test_each_pod_and_metric_is_asked_for_by_label(server: ApiServer) -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     async with client_for(server) as client:
         fetched = fetching(client)
         assert await fetched.rows() == [("main", 100, 300 << 20), ("main", 1000, 1 << 30)]
@@ -133,7 +133,7 @@ async def test_a_resource_without_metric_or_value(
     ours: tuple[int, int],
     upstreams: tuple[int, int],
 ) -> None:
-    """Spec: recommender 13 (14)."""
+    """Spec: recommender:13.14."""
     values.declare("empty")
     server.serve_external(values)
     async with client_for(server) as client:
@@ -160,7 +160,7 @@ async def test_only_the_namespace_that_is_served_is_asked_about(server: ApiServe
 async def test_one_refusal_ends_the_whole_fetch(
     server: ApiServer, behaviour: Behaviour, code: HTTPStatus, remedy: str
 ) -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     server.faults.add(Fault(Refuse(code), path="memory_bytes", count=1, skip=1))
     async with client_for(server) as client:
         fetched = fetching(client, behaviour=behaviour)
@@ -188,7 +188,7 @@ async def test_an_answer_that_cannot_be_read_ends_the_whole_fetch(
 
 
 async def test_a_pod_that_cannot_be_asked_for_is_left_out_and_ends_upstreams_fetch(server: ApiServer) -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     long = "p" * 64
     scene = Scene().observe(pod("p0"), pod(long)).follow(vpa())
     async with client_for(server) as client:
@@ -279,7 +279,7 @@ async def test_so_many_requests_are_under_way_at_a_time_and_no_more() -> None:
 
 
 async def test_a_failure_ends_what_is_under_way() -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     adapter = Adapter(2 * CONCURRENT_REQUESTS, refused=3)
     async with asyncio.timeout(10), adapted(adapter) as client:
         before = asyncio.all_tasks()

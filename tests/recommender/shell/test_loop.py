@@ -193,6 +193,29 @@ async def test_an_orphaned_checkpoint_goes_and_one_of_an_unreadable_vpa_stays(se
     ]
 
 
+def orphan(namespace: str, name: str) -> Json:
+    """Return a checkpoint of a VPA that is gone."""
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "VerticalPodAutoscalerCheckpoint",
+        "metadata": {"name": f"{name}-c", "namespace": namespace},
+        "spec": {"vpaObjectName": name, "containerName": "c"},
+    }
+
+
+async def test_orphans_of_other_namespaces_stay_and_one_that_cannot_be_removed_keeps_none(server: ApiServer) -> None:
+    server.store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ignored"}})
+    for namespace, name in (("default", "first"), ("default", "second"), ("ignored", "third")):
+        server.store.create(orphan(namespace, name))
+    server.faults.add(Fault(Refuse(HTTPStatus.FORBIDDEN), verb="delete", path="/first-c$"))
+    async with recommender(server, ignored=("ignored",)) as loop:
+        await run_at(loop, 11)
+    kept = [one["metadata"] for one in server.store.list(f"{GROUP}/v1", "VerticalPodAutoscalerCheckpoint")]
+    names = {metadata["name"] for metadata in kept if isinstance(metadata, dict)}
+    assert names >= {"first-c", "third-c"}, "recommender:6.3"
+    assert "second-c" not in names, "recommender:6.3"
+
+
 async def test_an_oom_kill_raises_memory(server: ApiServer) -> None:
     used(server, 1, memory="200Mi")
     async with recommender(server) as loop:
@@ -229,6 +252,59 @@ async def test_where_resources_are_read_from_is_counted_in_every_round(server: A
         second = counted(loop)
     assert (sum(first.values()), sum(second.values())) == (2, 3), "recommender:10"
     assert first.keys() == second.keys() == {"Pod.Status.ContainerStatuses"}, "recommender:10"
+
+
+async def test_pods_that_have_not_started_are_not_looked_at(server: ApiServer) -> None:
+    pending = pod_object("web-1", "web")
+    server.store.create({**pending, "status": {"phase": "Pending"}})
+    server.store.create({**pod_object("web-2", "web"), "status": {"phase": "Succeeded"}})
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+    assert set(loop.model.pods) == {("default", "web-0"), ("default", "web-2")}, "recommender:3.3"
+
+
+async def test_what_a_pod_showed_before_it_vanished_counts_once_more(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server, profile=Profile.UPSTREAM) as loop:
+        await run_at(loop, 1)
+        kill = OomRecord("default", "web-0", "main", T0 + MINUTE, 2**30)
+        loop.waiting_ooms = (WaitingOom(kill, 0),)
+        used(server, 2)
+        version = loop.parts.caches.pods.version
+        server.store.delete("v1", "Pod", "web-0", "default")
+        await until(lambda: loop.parts.caches.pods.version != version)
+        await run_at(loop, 2)
+        (tracked,) = loop.model.vpas.values()
+        (aggregate,) = tracked.linked["main"]
+    assert int(loop.model.aggregates.sample_count[aggregate]) == 2, "recommender:6.2"
+    assert target(server) == {"cpu": "126m", "memory": "1555165137"}, "recommender:6.2"
+    assert loop.model.pods == {}, "recommender:6.2"
+    assert conditions(server)["NoPodsMatched"] == "True", "recommender:6.2"
+
+
+async def test_kills_are_taken_in_although_usage_cannot_be_had(server: ApiServer) -> None:
+    used(server, 1)
+    async with recommender(server) as loop:
+        await run_at(loop, 1)
+        loop.waiting_ooms = (WaitingOom(OomRecord("default", "web-0", "main", T0 + MINUTE, 2**30), 0),)
+        server.faults.add(Fault(Refuse(HTTPStatus.NOT_FOUND), path="/apis/metrics.k8s.io", count=1))
+        await run_at(loop, 2)
+    found = target(server)
+    assert isinstance(found, dict)
+    assert found["memory"] == "1555165137", "recommender:6.2"
+
+
+async def test_a_vpa_without_a_recommendation_is_reported_every_half_hour(
+    server: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[int] = []
+    async with recommender(server) as loop:
+        for minutes in (0, 30, 31, 61, 62):
+            capsys.readouterr()
+            await run_at(loop, minutes)
+            if "no recommendation" in capsys.readouterr().out:
+                told.append(minutes)
+    assert told == [31, 62], "recommender:5"
 
 
 async def test_a_pod_that_is_gone_no_longer_counts(server: ApiServer) -> None:

@@ -151,6 +151,7 @@ async def test_one_bad_series_leaves_upstream_without_history(server: Prometheus
 
 
 async def test_history_loads_with_default_settings(server: PrometheusServer) -> None:
+    """Spec: recommender:13.15."""
     server.use(of(), hours(193, 0.1), hours(193, 3e8))
     label(server, app="a")
     loading = Loading(server)

@@ -73,7 +73,7 @@ def recommended(server: ApiServer) -> dict[str, object]:
 async def test_a_sidecar_is_recommended_and_a_plain_init_container_is_not(
     server: ApiServer, row: str, profile: Profile, targets: dict[str, object]
 ) -> None:
-    """Spec: beyond:B-16."""
+    """Spec: beyond:B-16, recommender:13.19."""
     async with recommender(server, profile=profile) as loop:
         await run_at(loop, 1)
     assert recommended(server) == targets, row

@@ -55,7 +55,7 @@ def test_amounts_are_rounded_up(row: str, text: object, cpu: int, memory: int) -
 
 
 def test_values_are_split_by_the_label_that_names_the_container() -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     answer = decoded(value("1"), value("2", "side"), value("3", None), value("4", metricLabels=None))
     assert answer == ExternalAnswer(instant(T0), {"main": 1000, "side": 2000})
     assert decoded(value("1"), value("2", "side"), label="pod").amounts == {"web-0": 2000}, "the last one counts"
@@ -75,7 +75,7 @@ def test_the_first_value_says_when_even_if_it_names_no_container(row: str, first
 
 
 def test_a_list_without_values_has_no_time() -> None:
-    """Spec: recommender 8.2."""
+    """Spec: recommender:8.2."""
     assert decoded() == decode_external(b'{"items":null}', REF, CPU, "name") == ExternalAnswer(None, {})
 
 

@@ -31,6 +31,7 @@ STATUSES = st.builds(
 
 @given(STATUSES)
 def test_the_text_is_that_of_the_status_as_an_object(status: VpaStatus) -> None:
+    """Spec: api:1.2."""
     body = vpa_status_json(status.conditions, status.recommendation, status.observed_generation)
     # Members of a JSON object have no order, so the objects are compared.
     wanted = msgspec.json.decode(msgspec.json.encode([{"op": "add", "path": "/status", "value": body}]))

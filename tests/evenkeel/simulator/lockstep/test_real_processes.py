@@ -238,7 +238,7 @@ def what_came_of_it(story: Story) -> None:
 
 
 async def test_usage_may_come_from_external_metrics(tmp_path: Path) -> None:
-    """Spec: recommender 8.2, 13 (14): of the resource that has no metric there is no recommendation."""
+    """Spec: recommender:8.2, recommender:13.14: of the resource that has no metric there is no recommendation."""
     async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
         source = UsageAsExternalMetrics(Wave(small.server), {"memory": "memory_bytes"}, "container")
         small.server.serve_external(source)
