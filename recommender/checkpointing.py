@@ -26,11 +26,11 @@ from recommender.checkpoint import (
     encode_histograms,
 )
 from recommender.cluster_model import ClusterModel
-from recommender.grouping import Groups, merge_members, merged_samples
+from recommender.grouping import merge_members, merged_samples
 from recommender.histogram_bank import WeightChanges
 from recommender.instants import LATEST, instant, moment
 from recommender.label_sets import TrackedVpa
-from recommender.running_windows import Running, kept_windows, running_windows, take_up_windows
+from recommender.running_windows import Running, WindowIndex, kept_windows, take_up_windows
 from recommender.status import FETCHING_HISTORY, is_active
 
 Integers = NDArray[np.int64]
@@ -45,33 +45,37 @@ def checkpoint_order(model: ClusterModel) -> list[TrackedVpa]:
 
 
 def checkpoints_of(
-    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime, *, keep_windows: bool = False
+    model: ClusterModel,
+    vpas: Sequence[TrackedVpa],
+    now: datetime,
+    *,
+    keep_windows: bool = False,
+    running: WindowIndex | None = None,
 ) -> list[tuple[ContainerCheckpoint, ...]]:
     """Return the checkpoints of each VPA, containers that are switched off included.
 
-    The peak of a memory window that still runs is left out, or it would count twice once the window has ended. To
-    find these peaks costs one look at all containers for every thousand VPAs, so ask for many at once.
+    The peak of a memory window that still runs is left out, or it would count twice once the window has ended.
 
     Args:
         model: Reference times of aggregates may move on.
         vpas: The VPAs.
         now: Time of writing.
         keep_windows: Whether the windows that still run are written beside the histograms (beyond B-2).
+        running: The windows that run at that time, for those who ask for several lots of VPAs; else they are found.
     """
-    result: list[tuple[ContainerCheckpoint, ...]] = []
-    for begin in range(0, len(vpas), _CHUNK):
-        result += _checkpoints_of_chunk(model, vpas[begin : begin + _CHUNK], now, keep_windows=keep_windows)
-    return result
+    index = WindowIndex.of(model, instant(now)) if running is None else running
+    lots = [vpas[begin : begin + _CHUNK] for begin in range(0, len(vpas), _CHUNK)]
+    return [each for lot in lots for each in _checkpoints_of_lot(model, lot, index, now, keep_windows=keep_windows)]
 
 
-def _checkpoints_of_chunk(
-    model: ClusterModel, vpas: Sequence[TrackedVpa], now: datetime, *, keep_windows: bool = False
+def _checkpoints_of_lot(
+    model: ClusterModel, vpas: Sequence[TrackedVpa], index: WindowIndex, now: datetime, *, keep_windows: bool
 ) -> list[tuple[ContainerCheckpoint, ...]]:
-    groups, aggregates = Groups.of(vpas), model.aggregates
+    groups, aggregates = model.groups().of_vpas(vpas), model.aggregates
     everyone = np.arange(len(groups))
     cpu = merge_members(aggregates.cpu, groups.members, groups.starts, groups.sizes)
     memory = merge_members(aggregates.memory, groups.members, groups.starts, groups.sizes)
-    running = running_windows(model, groups, instant(now))
+    running = index.of_groups(groups)
     memory.apply(_peaks_of(model, running))
     windows = kept_windows(model, running, len(groups)) if keep_windows else [()] * len(groups)
     columns = zip(

@@ -8,6 +8,7 @@ Spec: recommender 3.5.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,7 @@ from recommender.aggregation import AggregateTable
 from recommender.histogram_bank import HistogramBank
 from recommender.instants import LATEST, NEVER
 from recommender.label_sets import TrackedVpa
+from recommender.rows import spread
 from recommender.settings import EstimatorSettings
 from recommender.strategies.choice import NO_CHOICE, Choice
 
@@ -104,12 +106,44 @@ class Groups:
         """Number of groups."""
         return len(self.names)
 
+    def of_vpas(self, vpas: Sequence[TrackedVpa]) -> Groups:
+        """Return the groups of some of the VPAs: listing them anew would ask for every policy again.
+
+        Args:
+            vpas: Each one of ``self.vpas``, which are sorted by their keys.
+
+        Returns:
+            The groups in the order of the VPAs asked for; no strategy's choice is taken along.
+        """
+        places = np.array([bisect_left(self.vpas, each.key, key=_key) for each in vpas], dtype=np.int64)
+        counts = np.diff(self.bounds)[places]
+        groups = spread(self.bounds[places], counts)
+        sizes = self.sizes[groups]
+        members = spread(self.starts[groups], sizes)
+        return Groups(
+            tuple(vpas),
+            tuple([self.names[group] for group in groups.tolist()]),
+            np.concatenate(([0], np.cumsum(counts))),
+            self.members[members],
+            self.is_loaded[members],
+            np.cumsum(sizes) - sizes,
+            sizes,
+            self.is_scaled[groups],
+            self.controls_cpu[groups],
+            self.controls_memory[groups],
+            self.is_present[groups],
+        )
+
     @property
     def scaled_in_vpa(self) -> Integers:
         """int64[groups], how many groups of the same VPA are scaled and present."""
         owners = np.repeat(np.arange(len(self.vpas)), np.diff(self.bounds))
         counts = np.bincount(owners[self.is_scaled & self.is_present], minlength=len(self.vpas))
         return counts[owners].astype(np.int64)
+
+
+def _key(tracked: TrackedVpa) -> tuple[str, str]:
+    return tracked.key
 
 
 @dataclass(frozen=True, slots=True)

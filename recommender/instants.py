@@ -9,6 +9,7 @@ Spec: recommender 0, 1.3.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -44,8 +45,12 @@ def instant(moment: datetime | None) -> int:
     return max(NEVER + 1, min(LATEST, (moment - _EPOCH) // _MICROSECOND * 1000))
 
 
+@lru_cache(maxsize=4096)
 def moment(at: int) -> datetime | None:
-    """Return an instant as an aware UTC datetime, cut to the microsecond; None for ``NEVER``."""
+    """Return an instant as an aware UTC datetime, cut to the microsecond; None for ``NEVER``.
+
+    Samples of one fetch share few instants, so that what is made of them is kept and shared, its hash included.
+    """
     return None if at == NEVER else _EPOCH + timedelta(microseconds=at // 1000)
 
 

@@ -103,6 +103,19 @@ class Occurrences:
         return cls(rows, distinct, counts[distinct])
 
 
+def spread(starts: Integers, sizes: Integers) -> Integers:
+    """Return the numbers of several ranges, one range after the other.
+
+    Args:
+        starts: int64[n], first number of each range.
+        sizes: int64[n], how many numbers each has.
+    """
+    before = np.cumsum(sizes) - sizes
+    numbers = np.arange(int(sizes.sum()), dtype=np.int64)
+    numbers += np.repeat(starts - before, sizes)
+    return numbers
+
+
 def ranks(keys: Integers) -> Integers:
     """Return for each element how many equal ones stand before it.
 

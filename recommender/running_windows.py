@@ -23,6 +23,7 @@ from recommender.container_table import ContainerTable
 from recommender.grouping import Groups
 from recommender.instants import instant, moment
 from recommender.oom_needs import note_needs
+from recommender.rows import spread
 
 Integers = NDArray[np.int64]
 
@@ -43,25 +44,43 @@ class Running:
     containers: Integers
 
 
-def running_windows(model: ClusterModel, groups: Groups, now: int) -> Running:
-    """Return the running windows of groups.
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowIndex:
+    """The windows that run at an instant, by the aggregates that they feed.
+
+    Made once for all VPAs of a round: to look for the windows of each few VPAs anew would cost a look at all containers
+    every time.
 
     Args:
-        model: Holds the containers.
-        groups: Groups of some of its VPAs.
-        now: An instant; a window that ends then runs no more.
+        aggregates: int64[n], ascending.
+        containers: int64[n], container rows, those of one aggregate ascending.
     """
-    running = np.flatnonzero(model.containers.window_end > now)
-    aggregates = model.keyed_aggregates(running)
-    order = np.argsort(groups.members, kind="stable")
-    members = groups.members[order]
-    begin = np.searchsorted(members, aggregates, side="left")
-    end = np.searchsorted(members, aggregates, side="right")
-    # An aggregate that two VPAs use is a member of two groups; most are members of none of these.
-    copies = np.repeat(running, end - begin)
-    place = np.arange(len(copies)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
-    group_of_member = np.repeat(np.arange(len(groups)), groups.sizes)[order]
-    return Running(group_of_member[np.repeat(begin, end - begin) + place], copies)
+
+    aggregates: Integers
+    containers: Integers
+
+    @classmethod
+    def of(cls, model: ClusterModel, now: int) -> WindowIndex:
+        """Find the running windows.
+
+        Args:
+            model: Holds the containers.
+            now: An instant; a window that ends then runs no more.
+        """
+        running = np.flatnonzero(model.containers.window_end > now)
+        aggregates = model.keyed_aggregates(running)
+        order = np.argsort(aggregates, kind="stable")
+        return cls(aggregates[order], running[order])
+
+    def of_groups(self, groups: Groups) -> Running:
+        """Return the running windows of groups of VPAs, in the order of their containers."""
+        begin = np.searchsorted(self.aggregates, groups.members, side="left")
+        sizes = np.searchsorted(self.aggregates, groups.members, side="right") - begin
+        # An aggregate that two VPAs use is a member of two groups, which both have its windows.
+        owners = np.repeat(np.repeat(np.arange(len(groups)), groups.sizes), sizes)
+        containers = self.containers[spread(begin, sizes)]
+        order = np.argsort(containers, kind="stable")
+        return Running(owners[order], containers[order])
 
 
 def kept_windows(model: ClusterModel, running: Running, groups: int) -> list[tuple[RunningWindow, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,11 +14,13 @@ from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import Resource
 from autoscaling.kube.refusals import is_missing
+from autoscaling.runtime.collector import collector_paused
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.checkpointing import checkpoint_order, checkpoints_of
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
+from recommender.running_windows import WindowIndex
 from recommender.shell.caches import Caches
 from recommender.shell.statuses import at_most
 from recommender.vanishing_targets import may_replace
@@ -82,16 +84,24 @@ class CheckpointKeeper:
         known = caches.checkpoints.items()
         pacing = self._client.pacing
         deadline = pacing.monotonic() + self._settings.budget.total_seconds()
-        due = checkpoint_order(model)
+        due, running = checkpoint_order(model), WindowIndex.of(model, instant(now))
         begin, end = 0, self._settings.workers
         while begin < len(due) and (begin == 0 or pacing.monotonic() < deadline):
-            await self._write_chunk(model, due[begin:end], known, now)
+            with collector_paused():
+                stored = checkpoints_of(
+                    model, due[begin:end], now, keep_windows=self._settings.keep_windows, running=running
+                )
+            await self._write_lot(model, zip(due[begin:end], stored, strict=True), known, now)
             begin, end = end, end + _CHUNK
 
-    async def _write_chunk(
-        self, model: ClusterModel, vpas: Sequence[TrackedVpa], known: KnownCheckpoints, now: datetime
+    async def _write_lot(
+        self,
+        model: ClusterModel,
+        lot: Iterable[tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]],
+        known: KnownCheckpoints,
+        now: datetime,
     ) -> None:
-        stored = checkpoints_of(model, vpas, now, keep_windows=self._settings.keep_windows)
+        """Write the checkpoints of some VPAs."""
 
         async def write_vpa(entry: tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]) -> bool:
             tracked, checkpoints = entry
@@ -105,7 +115,7 @@ class CheckpointKeeper:
                 tracked.checkpoint_written = instant(now)
             return all(written)
 
-        await at_most(self._settings.workers, write_vpa, zip(vpas, stored, strict=True))
+        await at_most(self._settings.workers, write_vpa, lot)
 
     async def _write_one(self, checkpoint: ContainerCheckpoint, known: ContainerCheckpoint | None) -> bool:
         """Write one checkpoint, creating it where it is missing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import cast
 
 from pydantic import Field, JsonValue, ValidationError
@@ -13,6 +14,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.wire.objects import Json, Wire, timestamp
 from recommender.checkpoint import (
+    BUCKET_COUNT,
     ContainerCheckpoint,
     HistogramCheckpoint,
     RunningWindow,
@@ -25,6 +27,7 @@ STATE_ANNOTATION = "evenkeel.dev/state"
 """Holds the running windows of a checkpoint of upstream's group."""
 
 _ESCAPED_ANNOTATION = STATE_ANNOTATION.replace("/", "~1")
+_BUCKET_TEXTS = tuple(map(str, range(BUCKET_COUNT)))
 _KIND = "VerticalPodAutoscalerCheckpoint"
 
 
@@ -249,12 +252,14 @@ def _histogram_json(histogram: HistogramCheckpoint) -> dict[str, Json]:
     """Return one histogram."""
     body: dict[str, Json] = {"referenceTimestamp": _time(histogram.reference)}
     if histogram.bucket_weights:
-        body["bucketWeights"] = {str(bucket): weight for bucket, weight in histogram.bucket_weights.items()}
+        weights = histogram.bucket_weights
+        body["bucketWeights"] = dict(zip(map(_BUCKET_TEXTS.__getitem__, weights), weights.values(), strict=True))
     if histogram.total_weight:
         body["totalWeight"] = histogram.total_weight
     return body
 
 
+@lru_cache(maxsize=4096)
 def _time(moment: datetime | None) -> str | None:
-    """Return a time, null for none."""
+    """Return a time, null for none; checkpoints of one round share few."""
     return None if moment is None else timestamp(moment)

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from autoscaling.matching import EVERYTHING
+from autoscaling.matching import EVERYTHING, NOTHING
+from autoscaling.resources import CPU
 from autoscaling.vpa import ContainerPolicy, ScalingMode
 from recommender.buckets import CPU_BUCKETS
 from recommender.checkpoint import encode_histograms
@@ -148,3 +151,22 @@ def test_groups_are_listed_anew_only_when_something_changed() -> None:
     one.observe(pod("r", "other"))
     assert one.model.groups() is not groups
     assert isinstance(one.model.groups(), Groups)
+
+
+@given(st.permutations(["a", "b", "c", "d"]), st.integers(0, 4))
+def test_the_groups_of_some_vpas_are_those_that_are_listed_for_them(names: list[str], count: int) -> None:
+    off = ContainerPolicy("side", mode=ScalingMode.OFF)
+    scene = Scene().follow(vpa("a"), vpa("b", off), vpa("c", ContainerPolicy("main", controlled_resources=(CPU,))))
+    scene.follow(vpa("d"), selector=NOTHING).observe(
+        pod("p", "main", "side"), pod("q", "main", labels={"app": "a", "hash": "2"})
+    )
+    scene.model.set_initial(scene.tracked("c"), "gone", T0)
+    chosen = [scene.tracked(name) for name in names[:count]]
+    found, listed = scene.model.groups().of_vpas(chosen), Groups.of(chosen)
+    assert (found.vpas, found.names) == (listed.vpas, listed.names)
+    for column in ("bounds", "members", "is_loaded", "starts", "sizes", "is_scaled", "is_present"):
+        assert getattr(found, column).tolist() == getattr(listed, column).tolist(), column
+    assert (found.controls_cpu.tolist(), found.controls_memory.tolist()) == (
+        listed.controls_cpu.tolist(),
+        listed.controls_memory.tolist(),
+    )

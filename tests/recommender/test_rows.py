@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recommender.rows import CHUNK, Occurrences, RowPool, chunks, doubled, grown, in_turns, ranks
+from recommender.rows import CHUNK, Occurrences, RowPool, chunks, doubled, grown, in_turns, ranks, spread
 from tests.recommender.scene import integers
 
 
@@ -58,3 +58,9 @@ def test_occurrences_are_counted(rows: list[int]) -> None:
     assert dict(zip(found.distinct.tolist(), found.counts.tolist(), strict=True)) == {
         row: rows.count(row) for row in sorted(set(rows))
     }
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 4))))
+def test_ranges_are_spread_one_after_the_other(ranges: list[tuple[int, int]]) -> None:
+    starts, sizes = integers(*(start for start, _ in ranges)), integers(*(size for _, size in ranges))
+    assert spread(starts, sizes).tolist() == [n for start, size in ranges for n in range(start, start + size)]

@@ -14,7 +14,7 @@ from autoscaling.matching import EVERYTHING
 from recommender.checkpoint import ContainerCheckpoint, RunningWindow
 from recommender.checkpointing import checkpoints_of, load_checkpoints
 from recommender.instants import NEVER, instant
-from recommender.running_windows import MOST_KEPT
+from recommender.running_windows import MOST_KEPT, WindowIndex
 from tests.builders import T0
 from tests.recommender.scene import DAY, HOUR, Scene, filled, of_one_container, pod, vpa
 
@@ -171,3 +171,15 @@ def test_a_restart_changes_nothing(events: Samples, cut: int) -> None:
     heaviest = max(expected.values(), default=0.0)
     for bucket in expected.keys() | found.keys():
         assert found.get(bucket, 0.0) == pytest.approx(expected.get(bucket, 0.0), rel=1e-3, abs=heaviest * 1e-3)
+
+
+def test_windows_that_are_found_once_serve_all_lots_of_a_round() -> None:
+    one = Scene().follow(vpa(), vpa("w"), vpa("other")).observe(pod("p0"), pod("p1"), pod("idle"))
+    one.memory(T0, 300 * MI, pod="p1")
+    one.memory(T0, 200 * MI, pod="p0")
+    vpas, now = [one.tracked("v"), one.tracked("w"), one.tracked("other")], T0 + HOUR
+    running = WindowIndex.of(one.model, instant(now))
+    lots = [checkpoints_of(one.model, [each], now, keep_windows=True, running=running) for each in vpas]
+    assert [each for lot in lots for each in lot] == checkpoints_of(one.model, vpas, now, keep_windows=True)
+    assert running.containers.tolist() == sorted([one.row(pod="p0"), one.row(pod="p1")])
+    assert len(WindowIndex.of(one.model, instant(T0 + DAY)).containers) == 0
