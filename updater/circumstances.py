@@ -7,6 +7,7 @@ from datetime import datetime
 
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.vpa import UpdateMode, Vpa
+from updater.backoff import Backoff
 from updater.infeasible import InfeasibleMemory
 from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
@@ -26,6 +27,7 @@ class Memory:
     storms: StormLevels = field(default_factory=StormLevels)
     rooms: RoomWatch = field(default_factory=RoomWatch)
     sightings: Sightings = field(default_factory=Sightings)
+    backoff: Backoff = field(default_factory=Backoff)
 
 
 @dataclass(frozen=True, slots=True)

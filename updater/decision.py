@@ -171,6 +171,18 @@ class Reason(Enum):
         "qos_would_change",
         "The resize would change the pod's QoS class, which the API server refuses.",
     )
+    TRIED_IN_VAIN = (
+        "tried_in_vain",
+        "The API server was busy or the pod changed at the same moment, so the same is tried again a little later.",
+    )
+    FORBIDDEN_BY_POLICY = (
+        "forbidden_by_policy",
+        "A policy of the cluster refused the change, and may refuse the pod's replacement as well.",
+    )
+    NOT_PERMITTED = (
+        "not_permitted",
+        "The updater lacks the permission for such a call, or the API server does not serve it.",
+    )
     LIMIT_RANGE_WOULD_BLOCK = (
         "limit_range_would_block",
         "A LimitRange of the namespace would refuse the resize, and a new pod of that size as well.",
@@ -225,6 +237,16 @@ class Outcome(Enum):
     """The API server refused a resize because the node is too small for it, ever (updater M-20)."""
     NOT_RESERVED = "not_reserved"
     """Nothing was attempted, as the levels of the storm budgets could not be written first (beyond:B-24)."""
+    UNTIMELY = "untimely"
+    """The API server was busy or out of reach, or somebody else wrote the pod first: the same may go through soon."""
+    OVER_QUOTA = "over_quota"
+    OUTSIDE_LIMIT_RANGE = "outside_limit_range"
+    FORBIDDEN = "forbidden"
+    """A policy of the cluster refused it, as it may refuse the pod's replacement."""
+    NOT_PERMITTED = "not_permitted"
+    """This process may not do it, or the API server does not serve it."""
+    GONE = "gone"
+    """The pod is no more, or another one has its name."""
     RATE_LIMITED = "rate_limited"
     """No token of the rate limiter could be had in this round (updater M-21)."""
 

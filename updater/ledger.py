@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autoscaling.objectref import ObjectRef
@@ -45,12 +45,18 @@ class Ledger:
         quotas: Growth by quota, under the quota's own resource names.
         budgets: Disruptions by disruption budget.
         changes: Tokens by bucket.
+        stopped: Kinds of calls that are not made any more in this round, as the permission for them is missing.
     """
 
     rooms: Mapping[str, Amounts] = field(default_factory=dict)
     quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
     budgets: Mapping[ObjectRef, int] = field(default_factory=dict)
     changes: Mapping[Bucket, int] = field(default_factory=dict)
+    stopped: frozenset[str] = frozenset()
+
+    def without(self, call: str) -> Ledger:
+        """Return the ledger of a round in which no more calls of a kind are made."""
+        return replace(self, stopped=self.stopped | {call})
 
     def after(self, claim: Claim) -> Ledger:
         """Return the ledger with a change that was accepted."""
@@ -63,6 +69,7 @@ class Ledger:
             _summed(self.quotas, claim.quotas),
             {**self.budgets, **budgets},
             {**self.changes, **changes},
+            self.stopped,
         )
 
 

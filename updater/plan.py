@@ -9,6 +9,7 @@ from datetime import datetime
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.pod import Pod
 from autoscaling.vpa import Recommendation
+from updater.backoff import Refused
 from updater.candidates import acts_in_place, sort_out
 from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
@@ -52,6 +53,7 @@ class Findings:
         infeasible: Recommendations found infeasible, by UID of the pod.
         wanting: UIDs of pods whose node has no room for them.
         released: UIDs of pods that gave their claim back.
+        refused: Calls that were refused.
         earlier: What the VPAs before it added.
     """
 
@@ -59,6 +61,7 @@ class Findings:
     infeasible: Mapping[str, Recommendation]
     wanting: tuple[str, ...]
     released: tuple[str, ...]
+    refused: tuple[Refused, ...]
     earlier: Findings | None
 
 
@@ -105,6 +108,7 @@ class Plan:
                 memory,
                 infeasible=memory.infeasible.keeping(selection.live_uids),
                 rooms=memory.rooms.keeping(selection.live_uids),
+                backoff=memory.backoff.keeping(selection.live_uids),
                 sightings=memory.sightings.keeping(selection.live_uids),
             )
         dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
@@ -118,12 +122,14 @@ class Plan:
         infeasible: dict[str, Recommendation] = {}
         wanting: list[str] = []
         released: list[str] = []
+        refused: list[Refused] = []
         findings = _with_findings(self).findings
         while findings is not None:
             timed += findings.timed
             infeasible |= findings.infeasible
             wanting += findings.wanting
             released += findings.released
+            refused += findings.refused
             findings = findings.earlier
         carried, now = self.round.memory, self.round.now
         if self.round.settings.behaviour.timers:
@@ -133,6 +139,7 @@ class Plan:
         return replace(
             carried,
             infeasible=carried.infeasible.remembering(infeasible),
+            backoff=carried.backoff.after(refused, now),
             rooms=carried.rooms.seeing(wanting, released, now),
             storms=self.storms,
         )
@@ -228,11 +235,11 @@ def _ended(plan: Plan, work: VpaWork) -> Plan:
 def _with_findings(plan: Plan) -> Plan:
     """Return the plan with what the VPA at hand adds to the memory, if anything."""
     work = plan.work
-    if work is None or not (work.timed or work.infeasible or work.wanting or work.released):
+    if work is None or not (work.timed or work.infeasible or work.wanting or work.released or work.refused):
         return plan
     recommendation = work.circumstances.vpa.recommendation
     infeasible = dict.fromkeys(work.infeasible, recommendation) if recommendation is not None else {}
-    found = Findings(work.timed, infeasible, work.wanting, work.released, plan.findings)
+    found = Findings(work.timed, infeasible, work.wanting, work.released, work.refused, plan.findings)
     return replace(plan, findings=found)
 
 

@@ -8,6 +8,7 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
+from updater.backoff import Refused
 from updater.candidates import Candidate, acts_in_place
 from updater.circumstances import Circumstances
 from updater.claim_release import released
@@ -16,15 +17,28 @@ from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place, heeds_deferral
-from updater.ledger import Ledger
+from updater.ledger import Claim, Ledger
 from updater.memory_shrink import is_spared
-from updater.patches import in_place_patches, is_already_requested, resize_patch
+from updater.patches import Patch, in_place_patches, is_already_requested, resize_patch
 from updater.resize_request import restarts_to_note
 from updater.shaping import Hindrance, Proposal, shape
 from updater.steps import EVICTION_STEPS, RESIZE_STEPS
 from updater.unboost import with_boosts_taken_back
 
 _GIVEN_UP = frozenset({Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED})
+
+
+_TELLING = frozenset(
+    {
+        Outcome.UNTIMELY,
+        Outcome.OVER_QUOTA,
+        Outcome.OUTSIDE_LIMIT_RANGE,
+        Outcome.FORBIDDEN,
+        Outcome.NOT_PERMITTED,
+        Outcome.GONE,
+    }
+)
+"""Outcomes that tell more than that a call failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,7 @@ class VpaWork:
     infeasible: tuple[str, ...] = ()
     wanting: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
     current: Decision | None = None
 
     def advanced(self) -> VpaWork:
@@ -86,8 +101,11 @@ class VpaWork:
         decision, work = self.current, replace(self, current=None)
         if decision is None or outcome is Outcome.NOT_RESERVED:
             return work
-        if outcome is Outcome.DONE:
-            work = replace(work, ledger=self.ledger.after(decision.claim))
+        # A failed attempt may have been carried out all the same, so its tokens are used up.
+        claim = decision.claim if outcome is Outcome.DONE else Claim(changes=decision.claim.changes)
+        work = replace(work, ledger=self.ledger.after(claim))
+        if self.circumstances.settings.behaviour.errors_are_classified and outcome in _TELLING:
+            return _after_refusal(work, decision, outcome)
         match decision.action:
             case Action.RESIZE if decision.reason is Reason.CLAIM_RELEASED:
                 return _after_release(work, decision) if outcome is Outcome.DONE else work
@@ -161,10 +179,22 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
     names_uid = behaviour.uid_preconditions
     if names_uid and not expired and is_already_requested(pod, shaped.targets):
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
+    if (reason := _why_not_sent(work, pod, resize)) is not None:
+        return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
     restarts = restarts_to_note(pod) if behaviour.timers else None
     return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts, missing=shaped.missing)
+
+
+def _why_not_sent(work: VpaWork, pod: Pod, resize: Patch) -> Reason | None:
+    """Return why a resize is not sent after what came of earlier calls, None where it may be (beyond:B-21)."""
+    circumstances = work.circumstances
+    if not circumstances.settings.behaviour.errors_are_classified:
+        return None
+    if Action.RESIZE.value in work.ledger.stopped:
+        return Reason.NOT_PERMITTED
+    return circumstances.memory.backoff.holds_back(pod.uid, resize, circumstances.now)
 
 
 def in_sending_order(candidates: tuple[Candidate, ...], circumstances: Circumstances) -> tuple[Candidate, ...]:
@@ -238,12 +268,35 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
         reason = clearance.reason or pending.reason
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
     proposal = EvictionProposal(pod, pending.candidate.processed, pending.reason)
+    if (held := _why_not_evicted(work, pod)) is not None:
+        return replace(work, current=left_alone(pod.ref, held, work.scope, uid=pod.uid))
     weighed = weigh(proposal, EVICTION_STEPS, circumstances, work.ledger)
     if not isinstance(weighed, EvictionProposal):
         return _not_evicted(work, pending, weighed)
     is_guarded = circumstances.settings.behaviour.uid_preconditions
     decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
     return replace(work, current=replace(decision, claim=weighed.claim))
+
+
+def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
+    """Return why no eviction is tried after what came of earlier ones, None where one may be (beyond:B-21)."""
+    circumstances = work.circumstances
+    if not circumstances.settings.behaviour.errors_are_classified:
+        return None
+    if Action.EVICT.value in work.ledger.stopped:
+        return Reason.NOT_PERMITTED
+    return circumstances.memory.backoff.holds_back_eviction(pod.uid, circumstances.now)
+
+
+def _after_refusal(work: VpaWork, decision: Decision, outcome: Outcome) -> VpaWork:
+    """Leave a pod alone whose call failed for a reason that an eviction would not mend (beyond:B-21)."""
+    if outcome is Outcome.GONE:
+        return work
+    asked = decision.patches.resize if decision.patches is not None else ()
+    work = replace(work, refused=(*work.refused, Refused(decision.uid, decision.action, outcome, asked)))
+    if outcome is Outcome.NOT_PERMITTED:
+        return replace(work, ledger=work.ledger.without(decision.action.value))
+    return work
 
 
 def _after_failed_resize(work: VpaWork, outcome: Outcome) -> VpaWork:

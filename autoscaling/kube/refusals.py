@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -17,6 +18,9 @@ TOO_MANY_REQUESTS = 429
 BUDGET_CAUSE = "DisruptionBudget"
 ALREADY_EXISTS = "AlreadyExists"
 _LONGEST_BODY_QUOTED = 300
+_QUOTA = re.compile(r"exceeded quota: |failed quota: ")
+_LIMIT_RANGE = re.compile(r"(?:maximum|minimum) \S+ usage per |max limit to request ratio per ")
+_PERMISSION = re.compile(r"cannot \S+ resource \"")
 
 
 class _Cause(msgspec.Struct, gc=False):
@@ -114,3 +118,23 @@ def is_missing(error: BaseException) -> bool:
 def is_expired(error: BaseException) -> bool:
     """Say whether the resource version or the continue token is too old to go on from."""
     return isinstance(error, ApiRefusedError) and error.code == EXPIRED
+
+
+def is_quota_refusal(error: BaseException) -> bool:
+    """Say whether a ResourceQuota refused the change (resize 1.6)."""
+    return _is_forbidden(error, _QUOTA)
+
+
+def is_limit_range_refusal(error: BaseException) -> bool:
+    """Say whether a LimitRange refused the change (resize 1.5)."""
+    return _is_forbidden(error, _LIMIT_RANGE)
+
+
+def is_permission_refusal(error: BaseException) -> bool:
+    """Say whether the caller lacks the permission, whatever the object."""
+    return _is_forbidden(error, _PERMISSION)
+
+
+def _is_forbidden(error: BaseException, text: re.Pattern[str]) -> bool:
+    """Say whether an answer is 403 with such a text; nothing else tells its origins apart."""
+    return isinstance(error, ApiRefusedError) and error.code == FORBIDDEN and text.search(error.message) is not None

@@ -8,13 +8,13 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from autoscaling.errors import ApiError, ApiRefusedError, ApiUnreachableError
+from autoscaling.errors import ApiError, ApiUnreachableError
 from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.event_ledger import EventDraft, EventKind, InvolvedObject
 from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.paths import PODS
-from autoscaling.kube.refusals import FORBIDDEN, is_budget_refusal
+from autoscaling.kube.refusals import is_budget_refusal
 from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.process import Driver
 from autoscaling.vpa import UpdateMode
@@ -24,8 +24,7 @@ from updater.patches import Patch
 from updater.ratelimit import TokenBucket
 from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.metrics import UpdaterMetrics
-
-_NODE_CAPACITY = "NodeCapacity"
+from updater.shell.verdicts import is_beyond_the_node, outcome_of
 
 log = structlog.get_logger()
 
@@ -125,9 +124,9 @@ class Actuator:
         log.warning("resize failed", pod=str(decision.ref), error=str(error))
         in_place_only = decision.scope is not None and decision.scope.mode is UpdateMode.IN_PLACE
         in_place_only = in_place_only and decision.reason is not Reason.BOOST_OVER
-        infeasible = in_place_only and _is_beyond_the_node(error)
+        infeasible = in_place_only and is_beyond_the_node(error)
         self._count_failed_resize(decision, "InPlaceUpdateInfeasible" if infeasible else _failure(decision))
-        return Outcome.NO_NODE_CAPACITY if infeasible else Outcome.FAILED
+        return outcome_of(error)
 
     async def _evict_within_rate(self, decision: Decision) -> Outcome:
         token = self.buckets.eviction.take(self.driver.now(), self.deadline)
@@ -146,7 +145,7 @@ class Actuator:
             refused_by = "disruption budget" if is_budget_refusal(error) else "API server"
             log.warning("eviction failed", pod=str(ref), refused_by=refused_by, error=str(error))
             self._count_failed_eviction(decision, "EvictionError")
-            return Outcome.FAILED
+            return outcome_of(error)
         self._evicted(decision)
         return Outcome.DONE
 
@@ -207,15 +206,6 @@ class Actuator:
 def _failure(decision: Decision) -> str:
     """Return the metric's reason for a resize that failed (updater U-4, X-9)."""
     return "UnboostError" if decision.reason is Reason.BOOST_OVER else "InPlaceUpdateError"
-
-
-def _is_beyond_the_node(error: ApiError) -> bool:
-    """Say whether the API server refused a resize as larger than the pod's node (upstream-1.8.1 2.4)."""
-    return (
-        isinstance(error, ApiRefusedError)
-        and error.code == FORBIDDEN
-        and any(cause.reason == _NODE_CAPACITY for cause in error.causes)
-    )
 
 
 def _vpa_labels(decision: Decision) -> tuple[str, str]:

@@ -187,7 +187,7 @@ async def test_events_name_the_uid_of_what_they_are_about(
 ) -> None:
     # Whoever describes an object finds its events by that, not by its name.
     if refused:
-        server.faults.add(Fault(Refuse(403), verb="patch", path="/resize$"))
+        server.faults.add(Fault(Refuse(400), verb="patch", path="/resize$"))
     uids = {
         ("Pod", "web-0"): _at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid"),
         ("VerticalPodAutoscaler", "web"): _at(
