@@ -10,6 +10,8 @@ import asyncio
 import gc
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,8 +20,10 @@ import msgspec
 from autoscaling.runtime.api_group import ApiGroup
 from bench.cluster import (
     NAMESPACES,
+    VPA_API,
     PodName,
     Shape,
+    checkpoints,
     deployments,
     first_tick,
     namespace_of,
@@ -28,16 +32,44 @@ from bench.cluster import (
     replica_sets,
     vpas,
 )
-from bench.hosting import Command, Hosted, resident_bytes
+from bench.hosting import Command, Hosted, resident_bytes, say
 from bench.stopwatch import Stopwatch
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.builtin import PODS
+from evenkeel.simulator.api.fields import JsonObject, child, rows, text
+from evenkeel.simulator.api.requestlog import RequestLog
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
 from evenkeel.simulator.clock import WallClock
 
+_PATIENCE_SECONDS = 5.0
+_STATUSES = ("verticalpodautoscalers", "verticalpodautoscalers/status")
 _YIELD_EVERY = 50
 """Writes between two looks at the connections, so that a watch is sent while others write."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUsage:
+    """Usage that stays as it is.
+
+    Args:
+        rows: Of all pods.
+    """
+
+    rows: list[JsonObject]
+
+    @classmethod
+    def read(cls, file: Path) -> StoredUsage:
+        """Read the metrics API's answer from a file."""
+        return cls(rows(msgspec.json.decode(file.read_bytes(), type=dict[str, object]), "items"))
+
+    def pods(self) -> list[JsonObject]:
+        """Return the metrics of all pods."""
+        return self.rows
+
+    def nodes(self) -> list[JsonObject]:
+        """Return the metrics of no node."""
+        return []
 
 
 def main() -> None:
@@ -46,6 +78,9 @@ def main() -> None:
     parser.add_argument("--vpas", type=int, required=True)
     parser.add_argument("--pods-per-vpa", type=int, default=0)
     parser.add_argument("--controllers", action="store_true")
+    parser.add_argument("--checkpoints", action="store_true")
+    parser.add_argument("--usage", type=Path, help="the metrics API's answer")
+    parser.add_argument("--created", type=datetime.fromisoformat, default=first_tick(datetime.now(UTC)))
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--folder", type=Path, required=True)
     asyncio.run(_host(parser.parse_args()))
@@ -55,8 +90,10 @@ async def _host(arguments: argparse.Namespace) -> None:
     shape = Shape(arguments.vpas, arguments.pods_per_vpa)
     names = pod_names(shape)
     server = ApiServer(WallClock())
+    if arguments.usage:
+        server.metrics = StoredUsage.read(arguments.usage)
     with Stopwatch() as loading:
-        _load(server, shape, with_controllers=arguments.controllers)
+        _load(server, shape, arguments)
         gc.collect()
         gc.freeze()
     async with serve(server, tls=not arguments.plain) as endpoint:
@@ -64,25 +101,58 @@ async def _host(arguments: argparse.Namespace) -> None:
         authority.write_bytes(endpoint.ca_pem)
         kubeconfig = endpoint.write_kubeconfig(arguments.folder / "kubeconfig")
         addresses = endpoint.url, str(kubeconfig), str(authority)
-        _say(Hosted(*addresses, loading.wall_seconds, loading.cpu_seconds, resident_bytes("self")))
+
+        def tell() -> None:
+            loaded = loading.wall_seconds, loading.cpu_seconds
+            say(Hosted(*addresses, *loaded, resident_bytes("self"), _status_writes(server.requests)))
+
+        tell()
         while line := await asyncio.to_thread(sys.stdin.readline):
-            command = msgspec.json.decode(line, type=Command)
-            await _write(server, names, command.writes)
-            _say(Hosted(*addresses, loading.wall_seconds, loading.cpu_seconds, resident_bytes("self")))
+            await _carry_out(msgspec.json.decode(line, type=Command), server, names)
+            tell()
 
 
-def _load(server: ApiServer, shape: Shape, *, with_controllers: bool) -> None:
+def _load(server: ApiServer, shape: Shape, arguments: argparse.Namespace) -> None:
     """Put the cluster into the server's store."""
-    created = first_tick(datetime.now(UTC))
+    created = arguments.created
     for definition in definitions(ApiGroup.UPSTREAM).values():
         server.store.create(dict(definition))
     server.create_namespaces(*(namespace_of(place) for place in range(NAMESPACES)))
     kinds: list[Iterable[dict[str, object]]] = [vpas(shape, created), pods(shape, created)]
-    if with_controllers:
+    if arguments.controllers:
         kinds += [deployments(shape, created), replica_sets(shape, created)]
+    if arguments.checkpoints:
+        kinds.append(checkpoints(shape, created))
     for objects in kinds:
         for each in objects:
             server.store.create(each)
+
+
+async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) -> None:
+    """Do what one line asks for."""
+    await _write(server, names, command.writes)
+    if command.statuses:
+        with suppress(TimeoutError):
+            await server.requests.until(lambda log: _status_writes(log) >= command.statuses, _PATIENCE_SECONDS)
+    if command.recommendations:
+        _store_recommendations(server, Path(command.recommendations))
+
+
+def _status_writes(log: RequestLog) -> int:
+    """Return how often the status of a VPA was written."""
+    return sum(log.total["patch", resource] for resource in _STATUSES)
+
+
+def _store_recommendations(server: ApiServer, file: Path) -> None:
+    """Write down what all VPAs are recommended."""
+    found = server.store.list(VPA_API, "VerticalPodAutoscaler")
+    file.write_bytes(msgspec.json.encode(dict(map(_recommendation, found))))
+
+
+def _recommendation(vpa: JsonObject) -> tuple[str, object]:
+    """Return namespace and name of a VPA, and what its status recommends."""
+    name = f"{text(vpa, 'metadata', 'namespace')}/{text(vpa, 'metadata', 'name')}"
+    return name, child(child(vpa, "status"), "recommendation")
 
 
 async def _write(server: ApiServer, names: list[PodName], count: int) -> None:
@@ -96,11 +166,6 @@ async def _write(server: ApiServer, names: list[PodName], count: int) -> None:
         server.store.replace(kind, body, current)
         if place % _YIELD_EVERY == 0:
             await asyncio.sleep(0)
-
-
-def _say(hosted: Hosted) -> None:
-    sys.stdout.write(msgspec.json.encode(hosted).decode() + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

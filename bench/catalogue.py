@@ -12,6 +12,8 @@ from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
 from bench.rows.r4 import WholeRound
 from bench.rows.r5 import Memory
+from bench.rows.r6 import Start
+from bench.rows.r7 import History
 from bench.rows.r8 import WriteCheckpoints
 from bench.rows.r9 import Growth
 from bench.rows.s1 import EmbeddedServer
@@ -26,6 +28,8 @@ _ROWS: tuple[type[Benchmark], ...] = (
     Growth,
     WriteCheckpoints,
     Memory,
+    Start,
+    History,
     PlanRound,
     WebhookLatency,
     WebhookRate,

@@ -29,6 +29,7 @@ _RECOMMENDED = [
     }
     for name in CONTAINERS
 ]
+_CHECKPOINT_BUCKETS = 40
 _NANO_PER_MILLI = 10**6
 _KIB = 1024
 
@@ -98,6 +99,30 @@ def vpas(shape: Shape, created: datetime, mode: str = "InPlaceOrRecreate") -> It
                 "updatePolicy": {"updateMode": mode},
             },
             "status": {"recommendation": {"containerRecommendations": _RECOMMENDED}, "conditions": [provided]},
+        }
+
+
+def checkpoints(shape: Shape, created: datetime) -> Iterator[JsonObject]:
+    """Yield a checkpoint of the first container of each VPA: a day of use, in few buckets."""
+    seen = timestamp(created)
+    for place in range(shape.vpas):
+        name = f"{app_name(place)}-{CONTAINERS[0]}"
+        first = place % _CHECKPOINT_BUCKETS
+        histograms = {
+            f"{resource}Histogram": {
+                "referenceTimestamp": timestamp(created.replace(hour=0, minute=0)),
+                "bucketWeights": {str(first): 10_000, str(first + 1): 5_000 + place % 100, str(first + 3): 100},
+                "totalWeight": weight,
+            }
+            for resource, weight in (("cpu", 140.5), ("memory", 3.5))
+        }
+        times = {"firstSampleStart": timestamp(created - timedelta(days=1)), "lastSampleStart": seen}
+        yield {
+            "apiVersion": VPA_API,
+            "kind": "VerticalPodAutoscalerCheckpoint",
+            "metadata": _metadata(namespace_of(place), name, created),
+            "spec": {"vpaObjectName": app_name(place), "containerName": CONTAINERS[0]},
+            "status": {"version": "v3", "lastUpdateTime": seen, "totalSamplesCount": 1440, **times, **histograms},
         }
 
 

@@ -7,16 +7,13 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from bench.cluster import CONTAINERS, Shape, Tick, Usage, first_tick, pod_names, write_scene
-from bench.errors import DisagreementError
+from bench.comparison import checkpoint, compare, object_name, patches, status, statuses
 from bench.ours import OurRecommender
 from bench.peer import Peer
 from recommender.samples import UsageColumns
-
-Json = dict[str, object]
 
 
 class RecommenderDuel:
@@ -92,11 +89,9 @@ class RecommenderDuel:
         """
         out = self.folder / "statuses.json"
         self.peer.ask("statuses", out=str(out))
-        theirs = {name: _status(patch) for name, patch in _patches(out.read_bytes()).items()}
-        ours = {
-            _object_name(path, -2): _status(patch) for path, patch in self._written("verticalpodautoscalers").items()
-        }
-        _compare("status", ours, theirs, self.shape.vpas)
+        theirs = {name: status(patch) for name, patch in patches(out.read_bytes()).items()}
+        ours = statuses(self.ours.offline.patches)
+        compare("status", ours, theirs, self.shape.vpas)
 
     def check_checkpoints(self, seconds: float = 0.0) -> int:
         """Compare the checkpoints that the peer writes in some time with ours of the same VPAs; returns how many.
@@ -115,16 +110,17 @@ class RecommenderDuel:
         """
         out = self.folder / "stored.json"
         self.peer.ask("stored", out=str(out))
-        theirs = {name: _checkpoint(patch) for name, patch in _patches(out.read_bytes()).items()}
+        theirs = {name: checkpoint(patch) for name, patch in patches(out.read_bytes()).items()}
         self.ours.offline.patches.clear()
         self.ours.run(self.ours.write_all_checkpoints())
-        written = self._written("verticalpodautoscalercheckpoints")
-        ours = {_object_name(path, -1): _checkpoint(patch) for path, patch in written.items()}
-        _compare("checkpoint", {name: ours[name] for name in theirs if name in ours}, theirs, 1)
+        written = self.ours.offline.patches.items()
+        ours = {
+            object_name(path, -1): checkpoint(raw)
+            for path, raw in written
+            if "/verticalpodautoscalercheckpoints/" in path
+        }
+        compare("checkpoint", {name: ours[name] for name in theirs if name in ours}, theirs, 1)
         return len(theirs)
-
-    def _written(self, plural: str) -> dict[str, bytes]:
-        return {path: patch for path, patch in self.ours.offline.patches.items() if f"/{plural}/" in path}
 
     def stop(self) -> None:
         """End both sides."""
@@ -157,43 +153,3 @@ class DuelPool:
         if self._duel is not None:
             self._duel.stop()
         self._duel = None
-
-
-def _patches(raw: bytes) -> dict[str, bytes]:
-    return {name: bytes(patch) for name, patch in msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).items()}
-
-
-def _object_name(path: str, last: int) -> str:
-    """Return namespace and name of the object at a path, the name being a part counted from the end."""
-    parts = path.split("/")
-    return f"{parts[parts.index('namespaces') + 1]}/{parts[last]}"
-
-
-def _value(patch: bytes) -> Json:
-    operations: list[Json] = msgspec.json.decode(patch, type=list[dict[str, object]])
-    return msgspec.convert(operations[0]["value"], dict[str, object])
-
-
-def _status(patch: bytes) -> Json:
-    """Return what a status says, without the times at which conditions began, which are each side's own."""
-    value = _value(patch)
-    conditions = msgspec.convert(value.get("conditions", []), list[dict[str, object]])
-    timeless = [{k: v for k, v in c.items() if k != "lastTransitionTime"} for c in conditions]
-    return value | {"conditions": timeless}
-
-
-def _checkpoint(patch: bytes) -> Json:
-    """Return a checkpoint without its time of writing."""
-    return {key: value for key, value in _value(patch).items() if key != "lastUpdateTime"}
-
-
-def _compare(what: str, ours: dict[str, Json], theirs: dict[str, Json], least: int) -> None:
-    if len(theirs) < least or ours.keys() != theirs.keys():
-        raise DisagreementError(f"{len(ours)} of ours and {len(theirs)} of theirs have a {what}; {least} were expected")
-    differing = [name for name in theirs if ours[name] != theirs[name]]
-    if differing:
-        name = differing[0]
-        raise DisagreementError(
-            f"{len(differing)} of {len(theirs)} differ in their {what}, such as {name}: "
-            f"ours {ours[name]}, theirs {theirs[name]}"
-        )

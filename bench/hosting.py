@@ -7,16 +7,27 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from bench.errors import PeerError
 
+T = TypeVar("T")
+
 
 class Command(msgspec.Struct, frozen=True):
-    """One line to the process with the API server: change so many pods."""
+    """One line to the process with the API server.
+
+    Args:
+        writes: Pods to change.
+        statuses: Writes of VPAs' statuses to wait for, since it began to serve, for at most some seconds.
+        recommendations: File for what all VPAs are recommended, by namespace and name; empty for none.
+    """
 
     writes: int = 0
+    statuses: int = 0
+    recommendations: str = ""
 
 
 class Hosted(msgspec.Struct, frozen=True):
@@ -29,6 +40,7 @@ class Hosted(msgspec.Struct, frozen=True):
         load_seconds: How long it took to load its objects.
         load_cpu_seconds: CPU time that this took.
         resident_bytes: Memory that it holds.
+        statuses: Writes of VPAs' statuses.
     """
 
     url: str
@@ -37,6 +49,55 @@ class Hosted(msgspec.Struct, frozen=True):
     load_seconds: float
     load_cpu_seconds: float
     resident_bytes: int
+    statuses: int
+
+
+class LineProcess:
+    """A process that is told and tells one line of JSON at a time.
+
+    Args:
+        what: What to call it where it ends too early.
+        words: Its command line.
+    """
+
+    def __init__(self, what: str, *words: str | Path) -> None:
+        self._what = what
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def tell(self, line: object) -> None:
+        """Send it a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(msgspec.json.encode(line) + b"\n")
+        self._process.stdin.flush()
+
+    def hear(self, kind: type[T]) -> T:
+        """Wait for its next line.
+
+        Raises:
+            PeerError: It has ended.
+        """
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise PeerError(f"{self._what} ended with status {self._process.wait()}; run it by hand to see why")
+        return msgspec.json.decode(line, type=kind)
+
+    def stop(self) -> None:
+        """Let it end, as it does when nothing more can come."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def say(line: msgspec.Struct) -> None:
+    """Tell whoever started this process a line."""
+    sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
+    sys.stdout.flush()
 
 
 class ApiHost:
@@ -48,45 +109,31 @@ class ApiHost:
     """
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.api_host", "--folder", str(folder), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        self.hosted = self._heard()
+        words: list[str | Path] = [sys.executable, "-m", "bench.api_host", "--folder", folder, *arguments]
+        self._process = LineProcess("the API server's process", *words)
+        self.hosted = self._process.hear(Hosted)
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time that it has used so far."""
         return cpu_seconds(self._process.pid)
 
-    def write(self, writes: int) -> Hosted:
-        """Have it change pods, and wait until it has."""
-        self.begin_writing(writes)
-        return self._heard()
+    def ask(self, command: Command) -> Hosted:
+        """Have it carry out a command, and wait until it has."""
+        self._process.tell(command)
+        return self._process.hear(Hosted)
 
     def begin_writing(self, writes: int) -> None:
         """Have it change pods."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode(Command(writes)) + b"\n")
-        self._process.stdin.flush()
+        self._process.tell(Command(writes))
 
     def end_writing(self) -> Hosted:
         """Wait until it has."""
-        return self._heard()
-
-    def _heard(self) -> Hosted:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise PeerError(f"the API server's process ended with status {self._process.wait()}")
-        return msgspec.json.decode(line, type=Hosted)
+        return self._process.hear(Hosted)
 
     def stop(self) -> None:
         """End it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.stop()
 
 
 def resident_bytes(pid: int | str) -> int:
@@ -107,3 +154,14 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+def forget_peak() -> None:
+    """Let the most memory that this process has held be what it holds now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has held since that was forgotten."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

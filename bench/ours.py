@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from autoscaling.kube.paths import vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.logs import configure_logs
-from autoscaling.runtime.process import FailureHandler, Periodic
+from autoscaling.runtime.process import FailureHandler, Periodic, Process
 from bench.cluster import Shape, deployments, pods, vpas
 from bench.offline import Offline, OfflineClient
 from recommender.__main__ import checkpoint_settings, loop_settings, model_settings
@@ -28,6 +28,7 @@ from recommender.shell.checkpoints import CheckpointKeeper
 from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import Parts
+from recommender.shell.prometheus_setup import PrometheusAccess
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.usage import ResourceMetricsSource
 
@@ -35,12 +36,19 @@ T = TypeVar("T")
 _SYNC_SECONDS = 600.0
 
 
-class WallDriver:
-    """The clock on the wall; rounds are run by hand."""
+class HandDriver:
+    """A clock; rounds are run by hand.
+
+    Args:
+        held: The present for as long as it runs; the time on the wall without it.
+    """
+
+    def __init__(self, held: datetime | None = None) -> None:
+        self._held = held
 
     def now(self) -> datetime:
         """Return the time."""
-        return datetime.now(UTC)
+        return self._held or datetime.now(UTC)
 
     def add(self, periodic: Periodic, on_failure: FailureHandler) -> None:
         """Take over a job, which nobody asks for here."""
@@ -55,16 +63,23 @@ class OurRecommender:
     Args:
         client: Its API server.
         flags: Its command line.
+        held: The present for as long as it runs; the time on the wall without it.
     """
 
-    def __init__(self, client: OfflineClient, *flags: str) -> None:
+    def __init__(self, client: OfflineClient, *flags: str, held: datetime | None = None) -> None:
         # Logs are written as by default, but to nowhere.
         configure_logs(4, Path(os.devnull).open("w"))  # noqa: SIM115 open for as long as the process runs
         self._runner = asyncio.Runner()
         self.offline = client.offline
         self.registry = CollectorRegistry()
         words = ("--api-group=autoscaling.k8s.io", *flags)
-        self.loop = self.run(self._start(client, RecommenderConfig.from_command_line(words, {})))
+        config = RecommenderConfig.from_command_line(words, {})
+        self.loop = self.run(self._start(client, config, HandDriver(held)))
+
+    def begin(self) -> None:
+        """Load what is stored, and run the first round."""
+        self.run(self.loop.load_history())
+        self.run(self.loop.run_round())
         gc.collect()
         gc.freeze()
 
@@ -82,13 +97,15 @@ class OurRecommender:
             pods=pods(shape, created),
             deployments=deployments(shape, created),
         )
-        return cls(OfflineClient(offline), "--profile=upstream", *flags)
+        side = cls(OfflineClient(offline), "--profile=upstream", *flags)
+        side.begin()
+        return side
 
     def run(self, work: Coroutine[object, object, T]) -> T:
         """Run something on the recommender's event loop."""
         return self._runner.run(work)
 
-    async def _start(self, client: OfflineClient, config: RecommenderConfig) -> Loop:
+    async def _start(self, client: OfflineClient, config: RecommenderConfig, driver: HandDriver) -> Loop:
         self._caches = Caches(
             client,
             config.api_group,
@@ -97,11 +114,11 @@ class OurRecommender:
         )
         self._caches.start()
         await self._caches.wait_synced(_SYNC_SECONDS)
-        driver = WallDriver()
         # A second keeper without a deadline: the recommender's own stops when its time is used up.
         unhurried = replace(checkpoint_settings(config), budget=timedelta.max)
         self._everything = CheckpointKeeper(client, unhurried, driver.now())
         metrics = RecommenderMetrics.register(self.registry)
+        self._prometheus = PrometheusAccess.of(config, Process(driver), metrics)
         parts = Parts(
             caches=self._caches,
             usage=ResourceMetricsSource(client, config.vpa_object_namespace, metrics),
@@ -110,11 +127,9 @@ class OurRecommender:
             metrics=metrics,
             vitals=Vitals(config.recommender_interval, time.monotonic),
             driver=driver,
+            history=self._prometheus.history(),
         )
-        loop = Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
-        await loop.load_history()
-        await loop.run_round()
-        return loop
+        return Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
 
     async def write_all_checkpoints(self) -> None:
         """Write the checkpoints of all VPAs."""
@@ -132,6 +147,7 @@ class OurRecommender:
 
     def stop(self) -> None:
         """End its tasks."""
+        self._prometheus.close()
         self.run(self._caches.stop())
         self._runner.close()
         gc.unfreeze()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import msgspec
 
 from bench.errors import PeerError
 from bench.figures import Run
+from bench.hosting import LineProcess
 from e2e.cluster.binaries import GoModule, build_module
 
 SOURCE = Path(__file__).parent / "peer"
@@ -33,9 +33,7 @@ class Peer:
     """A running peer; it rests between two questions."""
 
     def __init__(self) -> None:
-        program = build_module(MODULE) / "peer"
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._decoder = msgspec.json.Decoder(Answer)
+        self._process = LineProcess("the peer", build_module(MODULE) / "peer")
 
     @property
     def pid(self) -> int:
@@ -48,22 +46,12 @@ class Peer:
         Raises:
             PeerError: It could not, or has ended.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(msgspec.json.encode({"do": do, **arguments}) + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise PeerError(
-                f"peer: ended with status {self._process.wait()} while it should {do}; run it by hand to see why"
-            )
-        answer = self._decoder.decode(line)
+        self._process.tell({"do": do, **arguments})
+        answer = self._process.hear(Answer)
         if answer.error:
             raise PeerError(f"peer: {do}: {answer.error}")
         return answer
 
     def stop(self) -> None:
         """End it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.stop()

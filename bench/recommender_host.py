@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 from bench.cluster import JsonObject, Shape, deployments, pods, replica_sets, vpas
-from bench.errors import PeerError
-from bench.hosting import resident_bytes
+from bench.hosting import LineProcess, resident_bytes, say
 from bench.offline import Offline, OfflineClient, Passing
 from bench.ours import OurRecommender
 
@@ -65,12 +63,9 @@ class RecommenderHost:
     """
 
     def __init__(self, shape: Shape, created: datetime, *flags: str) -> None:
-        size = [f"--vpas={shape.vpas}", f"--pods-per-vpa={shape.pods_per_vpa}", f"--created={created.isoformat()}"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.recommender_host", *size, *flags],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        size = f"--vpas={shape.vpas}", f"--pods-per-vpa={shape.pods_per_vpa}", f"--created={created.isoformat()}"
+        words = sys.executable, "-m", "bench.recommender_host", *size, *flags
+        self._process = LineProcess("our recommender's process", *words)
 
     def ask(self, command: HostCommand) -> HostAnswer:
         """Have a round run.
@@ -78,20 +73,12 @@ class RecommenderHost:
         Raises:
             PeerError: It has ended.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(msgspec.json.encode(command) + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise PeerError(f"our recommender's process ended with status {self._process.wait()}; run it by hand")
-        return msgspec.json.decode(line, type=HostAnswer)
+        self._process.tell(command)
+        return self._process.hear(HostAnswer)
 
     def stop(self) -> None:
         """End it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.stop()
 
 
 class _Exchange:
@@ -156,6 +143,7 @@ def main() -> None:
     }
     client = OfflineClient(Offline(lists))
     side = OurRecommender(client, *flags)
+    side.begin()
     exchange = _Exchange(side, client)
     for line in sys.stdin:
         command = msgspec.json.decode(line, type=HostCommand)
@@ -166,9 +154,7 @@ def main() -> None:
         side.run(side.loop.run_round())
         side.offline.usage = b""
         model = side.loop.model
-        answer = HostAnswer(resident_bytes("self"), len(model.pods), len(model.vpas), model.aggregate_count)
-        sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
-        sys.stdout.flush()
+        say(HostAnswer(resident_bytes("self"), len(model.pods), len(model.vpas), model.aggregate_count))
     side.stop()
 
 

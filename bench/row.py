@@ -92,6 +92,16 @@ class Benchmark(ABC):
             peer_cpu=Spread.of([run.cpu_seconds for run in peer]) if peer else None,
         )
 
+    def work_figures(self, ours: Sequence[Run], peer: Sequence[Run], target: Target | None, note: str) -> list[Figure]:
+        """Return the figures of rows that compare CPU time, for waiting is no work; wall time stands beside."""
+        work, wall = (
+            [Spread.of([run.value(name) for run in side]) for side in (ours, peer)] for name in ("cpu", "wall")
+        )
+        return [
+            Figure(self.name, work[0], work[1], target=target, note=f"CPU time; {note}"),
+            Figure(f"{self.name}/wall", wall[0], wall[1]),
+        ]
+
 
 def measure(benchmark: Benchmark) -> list[Figure]:
     """Run one benchmark: the sides alternate, and who begins alternates, too.

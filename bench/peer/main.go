@@ -76,6 +76,8 @@ func carryOut(c command, side *recommenderSide) (answer, error) {
 	switch c.Do {
 	case "recommender":
 		return answer{}, side.setUp(c.File)
+	case "history":
+		return side.history(c)
 	case "fold":
 		return side.fold(c.File)
 	case "usage":

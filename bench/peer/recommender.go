@@ -81,6 +81,21 @@ func (s *recommenderSide) setUp(file string) error {
 	if err != nil {
 		return err
 	}
+	feeder, err := s.build(content)
+	if err != nil {
+		return err
+	}
+	feeder.LoadVPAs(context.Background())
+	feeder.LoadPods()
+	if len(s.cluster.Pods()) != len(content.Pods) || len(s.cluster.VPAs()) != len(content.VPAs) {
+		return fmt.Errorf("knows %d pods and %d VPAs of %d and %d",
+			len(s.cluster.Pods()), len(s.cluster.VPAs()), len(content.Pods), len(content.VPAs))
+	}
+	return nil
+}
+
+// build makes a recommender that knows nothing yet, and returns what it learns the scene from.
+func (s *recommenderSide) build(content *scene) (input.ClusterStateFeeder, error) {
 	defaults := config.DefaultRecommenderConfig()
 	model.InitializeAggregationsConfig(model.NewAggregationsConfig(
 		defaults.MemoryAggregationInterval, defaults.MemoryAggregationIntervalCount, defaults.MemoryHistogramDecayHalfLife,
@@ -91,13 +106,13 @@ func (s *recommenderSide) setUp(file string) error {
 	known := map[string]labels.Selector{}
 	for _, vpa := range content.VPAs {
 		if err := vpas.Add(vpa); err != nil {
-			return err
+			return nil, err
 		}
 		known[vpa.Namespace+"/"+vpa.Name] = labels.SelectorFromSet(labels.Set{"app": vpa.Name})
 	}
 	for _, pod := range content.Pods {
 		if err := pods.Add(pod); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	s.cluster = model.NewClusterState(roundsApart)
@@ -135,13 +150,7 @@ func (s *recommenderSide) setUp(file string) error {
 		UseCheckpoints:          true,
 		UpdateWorkerCount:       defaults.UpdateWorkerCount,
 	}.Make()
-	feeder.LoadVPAs(context.Background())
-	feeder.LoadPods()
-	if len(s.cluster.Pods()) != len(content.Pods) || len(s.cluster.VPAs()) != len(content.VPAs) {
-		return fmt.Errorf("knows %d pods and %d VPAs of %d and %d",
-			len(s.cluster.Pods()), len(s.cluster.VPAs()), len(content.Pods), len(content.VPAs))
-	}
-	return nil
+	return feeder, nil
 }
 
 // exchange puts the pods of a file in the place of those that are there.

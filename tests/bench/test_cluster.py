@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from autoscaling.matching import Selector
 from autoscaling.wire.objects import decode_vpa
 from autoscaling.wire.pods import decode_pod
 from bench.cluster import (
@@ -15,6 +16,8 @@ from bench.cluster import (
     Shape,
     Tick,
     Usage,
+    app_name,
+    checkpoints,
     deployments,
     first_tick,
     namespace_of,
@@ -24,6 +27,9 @@ from bench.cluster import (
     vpas,
     write_scene,
 )
+from recommender.checkpointing import load_checkpoints
+from recommender.cluster_model import ClusterModel
+from recommender.wire.checkpoints import decode_checkpoint
 from recommender.wire.pod_metrics import decode_usage
 
 SHAPE = Shape(150, 2)
@@ -48,6 +54,15 @@ def test_objects_can_be_read_and_belong_together() -> None:
     sets = {json.dumps(s["metadata"]) for s in replica_sets(SHAPE, NOW)}
     assert len(sets) == len(list(deployments(SHAPE, NOW))) == SHAPE.vpas
     assert all(p.owners[0].name == f"{p.labels['app']}-6d4cf56db6" for p in read_pods)
+
+
+def test_every_vpa_has_a_checkpoint_that_can_be_read() -> None:
+    read = [decode_checkpoint(json.dumps(each).encode()) for each in checkpoints(SHAPE, NOW)]
+    assert [(c.namespace, c.vpa_name) for c in read] == [(namespace_of(v), app_name(v)) for v in range(SHAPE.vpas)]
+    model = ClusterModel()
+    for vpa in vpas(SHAPE, NOW):
+        model.observe_vpa(decode_vpa(json.dumps(vpa).encode()), Selector())
+    assert load_checkpoints(model, read, NOW) == ()
 
 
 def test_usage_repeats_itself_and_moves_on_by_a_minute() -> None:

@@ -92,3 +92,11 @@ def test_sizes_and_targets_of_a_reduced_run(tmp_path: Path) -> None:
     assert Recorded(quick).target(target) is target
     assert Recorded(quick).target(target, judged_when_quick=False) is None
     assert Recorded(whole).target(target, judged_when_quick=False) is target
+
+
+def test_work_is_compared_by_cpu_time_and_wall_time_stands_beside(tmp_path: Path) -> None:
+    ours, peer = [Run(9.0, 1.0), Run(7.0, 3.0), Run(8.0, 2.0)], [Run(10.0, 8.0)]
+    target = Target(Bound.RATIO_AT_LEAST, 4)
+    work, wall = Recorded(setting(tmp_path)).work_figures(ours, peer, target, "a note")
+    assert (work.name, work.ratio, work.is_met, work.note) == ("X-1", 4.0, True, "CPU time; a note")
+    assert (wall.name, wall.ratio, wall.target) == ("X-1/wall", 1.25, None)
