@@ -123,17 +123,19 @@ def verdicts(decisions: Iterable[Decision], vpas: Iterable[ObjectRef], finished:
     found: defaultdict[ObjectRef, defaultdict[Reason, list[Decision]]] = defaultdict(lambda: defaultdict(list))
     unjudged: set[ObjectRef] = set()
     waiting: set[ObjectRef] = set()
+    is_cut_short = False
     for decision in decisions:
         vpa, reason = _vpa_of(decision), _told_as(decision)
         if vpa is None:
-            # The round ended before anything could be said of the VPAs that it did not come to.
-            unjudged.update(set(vpas).difference(finished))
+            is_cut_short = True
         elif reason is not None:
             found[vpa][reason].append(decision)
         elif decision.reason in _FOR_NOW:
             waiting.add(vpa)
         else:
             unjudged.add(vpa)
+    if is_cut_short:
+        unjudged.update(set(vpas).difference(finished))
     holding = {vpa: _conditions(by_reason) for vpa, by_reason in found.items()}
     return Verdicts(holding, frozenset(unjudged), frozenset(waiting))
 
