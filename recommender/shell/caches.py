@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
+from dataclasses import replace
+from typing import TypeVar
 
 import structlog
 
 from autoscaling.behaviour import UPSTREAM, Behaviour, HpaConflict
+from autoscaling.errors import InvalidObjectError
 from autoscaling.hpa import Hpa
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
@@ -47,6 +50,7 @@ _REPORTED_EVERY = 1000
 log = structlog.get_logger()
 
 Evictions = tuple[OomRecord, ...]
+T = TypeVar("T")
 
 
 class Caches:
@@ -62,6 +66,7 @@ class Caches:
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
         readings: From where the resources of all known containers are read.
+        left_out: How many states of objects could not be read since the last look, by kind.
     """
 
     def __init__(
@@ -76,29 +81,30 @@ class Caches:
         self._killed: dict[tuple[str, str], Pod] = {}
         self._dropped = 0
         self.readings = ReadingTally()
+        self.left_out: Counter[str] = Counter()
         self.controllers = ControllerCache(
-            client, namespace, logging_callbacks(Workload), runs_match_by_owner=self._follows_runs
+            client, namespace, self._telling(Workload), runs_match_by_owner=self._follows_runs
         )
         self.vpas = WatchedStore(
             client,
             Selection(vertical_pod_autoscalers(group), namespace),
             versioned(decode_vpa),
-            logging_callbacks(Vpa),
+            self._telling(Vpa),
         )
         self.checkpoints = WatchedStore(
             client,
             Selection(checkpoints(group), namespace),
             identified(decode_checkpoint),
-            logging_callbacks(ContainerCheckpoint),
+            self._telling(ContainerCheckpoint),
         )
-        told = logging_callbacks(Pod)
+        told = self._telling(Pod)
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=KNOWN_PODS),
             versioned(decode_pod_outline_with_sidecars if behaviour.native_sidecars else decode_pod_outline),
             StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
         )
-        told_of_events = logging_callbacks(tuple)
+        told_of_events = self._telling(tuple)
         self.evictions = WatchedStore(
             client,
             Selection(EVENTS, namespace, field_selector=_EVICTIONS),
@@ -108,7 +114,18 @@ class Caches:
         self.hpas: OptionalStore[Hpa] | None = None
         if behaviour.hpa_conflict is not HpaConflict.OFF:
             selection = Selection(HORIZONTAL_POD_AUTOSCALERS, namespace)
-            self.hpas = OptionalStore(client, selection, versioned(decode_hpa), logging_callbacks(Hpa))
+            self.hpas = OptionalStore(client, selection, versioned(decode_hpa), self._telling(Hpa))
+
+    def _telling(self, kind: type[T]) -> StoreCallbacks[T]:
+        """Return callbacks that log what cannot be read or reached, and count what cannot be read."""
+        told = logging_callbacks(kind)
+
+        def leave_out(error: InvalidObjectError) -> None:
+            self.left_out[error.ref.kind] += 1
+            if told.on_unreadable is not None:
+                told.on_unreadable(error)
+
+        return replace(told, on_unreadable=leave_out)
 
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
@@ -148,6 +165,12 @@ class Caches:
         kills = list(self._kills)
         self._kills.clear()
         return kills
+
+    def take_left_out(self) -> dict[str, int]:
+        """Return how many states of objects could not be read since the last call, by kind."""
+        found = dict(self.left_out)
+        self.left_out.clear()
+        return found
 
     def take_killed(self) -> list[Pod]:
         """Return the pods as they were at OOM kills since the last call, where runs of Jobs are followed.

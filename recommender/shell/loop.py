@@ -91,6 +91,7 @@ class Loop:
         self.model.strategies.take_up(self.model.groups(), stored)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
+            self.parts.metrics.show_left_out({failure.checkpoint.kind: 1})
         log.info("history loaded", checkpoints=len(stored) - len(failures), vpas=len(self.model.vpas))
         self._takes_over = self.settings.behaviour.targets_may_vanish
 
@@ -138,6 +139,7 @@ class Loop:
         with step.labels("LoadPods").time():
             vanished = await self._load_pods(now)
             self.parts.metrics.show_readings(self.parts.caches.readings.take())
+            self.parts.metrics.show_left_out(self.parts.caches.take_left_out())
         with step.labels("LoadMetrics").time():
             await self.load_usage()
         with step.labels("DeleteRemovedPods").time():

@@ -185,6 +185,7 @@ class RecommenderMetrics:
     usage: UsageMetrics
     resource_reads: Counter
     oom_kills: Counter
+    left_out: Counter
     strategy_errors: Counter
     quality: QualityMetrics
 
@@ -197,6 +198,9 @@ class RecommenderMetrics:
 
         def counter(name: str, about: str, *labels: str) -> BareCounter:
             return BareCounter(name, about, labels, registry=registry)
+
+        def own(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"evenkeel_recommender_{name}", about, labels, registry=registry)
 
         def histogram(name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
             return Histogram(f"{_RECOMMENDER}_{name}", about, labels, buckets=buckets, registry=registry)
@@ -225,20 +229,18 @@ class RecommenderMetrics:
             resource_reads=counter(
                 "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
             ),
-            oom_kills=Counter(
-                "evenkeel_recommender_oom_kills",
-                "OOM kills noticed, by what became of them",
-                ["outcome"],
-                registry=registry,
-            ),
-            strategy_errors=Counter(
-                "evenkeel_recommender_strategy_errors",
-                "Failures of strategies that other distributions bring",
-                ["strategy", "reason"],
-                registry=registry,
+            oom_kills=own("oom_kills", "OOM kills noticed, by what became of them", "outcome"),
+            left_out=own("objects_left_out", "States of objects that could not be read, by kind", "kind"),
+            strategy_errors=own(
+                "strategy_errors", "Failures of strategies that other distributions bring", "strategy", "reason"
             ),
             quality=QualityMetrics.register(registry),
         )
+
+    def show_left_out(self, counts: Mapping[str, int]) -> None:
+        """Count states of objects that could not be read, by kind."""
+        for kind, count in counts.items():
+            self.left_out.labels(kind).inc(count)
 
     def show_readings(self, counts: Mapping[Source, int]) -> None:
         """Count the readings of containers' resources by their sources."""

@@ -45,6 +45,7 @@ class ResourceMetricsSource:
         self._client = client
         self._namespace = namespace
         self._responses = metrics.metric_server_responses
+        self._left_out = metrics.left_out
 
     async def fetch(self, model: ClusterModel) -> UsageTable | None:  # noqa: ARG002 it answers for all pods
         """Ask for the use of all pods; an object that cannot be read is left out and logged."""
@@ -69,5 +70,6 @@ class ResourceMetricsSource:
         with collector_paused():
             page = decode_usage(raw)
         for error in page.unreadable:
+            self._left_out.labels(error.ref.kind).inc()
             log.warning("object left out", object=str(error.ref), error=str(error))
         return page

@@ -327,11 +327,30 @@ async def test_one_bad_object_of_each_kind_keeps_nothing_from_being_recommended(
     bad["status"] = {"phase": "Running", "startTime": "yesterday"}
     server.store.create(bad)
     server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
+    for name, status_then in (("no-numbers", {"totalSamplesCount": "many"}), ("old", {"version": "v2"})):
+        server.store.create({**orphan("default", name), "status": status_then})
+    server.store.merge({**orphan("default", "old"), "spec": {"vpaObjectName": "web", "containerName": "side"}})
+    scaled_on_cpu(server)
+    horizontal = server.store.read("autoscaling/v2", "HorizontalPodAutoscaler", "web", "default")
+    server.store.merge({**horizontal, "spec": {"metrics": "all"}})
     used(server, 1)
     used(server, 1, cpu="much", pod="web-bad")
     async with recommender(server) as loop:
         await run_at(loop, 1)
+        left_out = {
+            sample.labels["kind"]: sample.value
+            for family in loop.parts.metrics.left_out.collect()
+            for sample in family.samples
+            if sample.name.endswith("_total")
+        }
     assert target(server) == {"cpu": "126m", "memory": "380258472"}, "beyond:B-32"
+    assert left_out == {
+        "Pod": 1,
+        "VerticalPodAutoscaler": 1,
+        "VerticalPodAutoscalerCheckpoint": 2,
+        "HorizontalPodAutoscaler": 1,
+        "PodMetrics": 1,
+    }, "beyond:B-32"
 
 
 def scaled_on_cpu(server: ApiServer, kind: str = "Deployment", api_version: str = "apps/v1") -> None:
