@@ -157,13 +157,14 @@ def encode_histograms(bank: HistogramBank, rows: Integers) -> list[HistogramChec
 
 
 def _encode_chunk(bank: HistogramBank, rows: Integers) -> list[HistogramCheckpoint]:
-    within = np.where(bank.within_range(rows), bank.weights[rows], 0.0)
+    used = bank.used_buckets(rows)
+    within = np.where(bank.within_range(rows, used), bank.weights[rows, used], 0.0)
     heaviest = within.max(axis=1, initial=0.0)
     scale = HEAVIEST / np.where(heaviest > 0.0, heaviest, np.inf)
     relative = np.floor(within * scale[:, np.newaxis] + 0.5).astype(np.int64)
     owners, buckets = np.nonzero(relative)
     ends = np.cumsum(np.bincount(owners, minlength=len(rows))).tolist()
-    names, weights = buckets.tolist(), relative[owners, buckets].tolist()
+    names, weights = (buckets + used.start).tolist(), relative[owners, buckets].tolist()
     references = bank.references[rows].tolist()
     totals = bank.totals[rows].tolist()
     result, begin = [], 0

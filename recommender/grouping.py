@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,9 @@ from recommender.strategies.choice import NO_CHOICE, Choice
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+_KEY: Final = attrgetter("vpa.namespace", "vpa.name")
+"""Key of a tracked VPA, several times faster than by its property."""
 
 _CHUNK: Final = 4096
 """Groups merged at a time: bounds the memory for merged histograms to 12 MB."""
@@ -115,7 +119,7 @@ class Groups:
         Returns:
             The groups in the order of the VPAs asked for; no strategy's choice is taken along.
         """
-        places = np.array([bisect_left(self.vpas, each.key, key=_key) for each in vpas], dtype=np.int64)
+        places = np.array([bisect_left(self.vpas, each.key, key=_KEY) for each in vpas], dtype=np.int64)
         counts = np.diff(self.bounds)[places]
         groups = spread(self.bounds[places], counts)
         sizes = self.sizes[groups]
@@ -140,10 +144,6 @@ class Groups:
         owners = np.repeat(np.arange(len(self.vpas)), np.diff(self.bounds))
         counts = np.bincount(owners[self.is_scaled & self.is_present], minlength=len(self.vpas))
         return counts[owners].astype(np.int64)
-
-
-def _key(tracked: TrackedVpa) -> tuple[str, str]:
-    return tracked.key
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,22 +214,28 @@ class HistogramBank:
 
     def _scale_range(self, rows: Integers, factor: Floats) -> None:
         """Multiply the buckets from lowest to highest, then find the range anew."""
-        within = self.within_range(rows)
+        used = self.used_buckets(rows)
+        within = self.within_range(rows, used)
         with np.errstate(over="ignore", under="ignore"):
-            self.weights[rows] *= np.where(within, factor[:, np.newaxis], 1.0)
+            self.weights[rows, used] *= np.where(within, factor[:, np.newaxis], 1.0)
         self.find_range(rows)
 
-    def within_range(self, rows: Integers) -> Flags:
-        """Say which buckets lie from lowest to highest.
+    def used_buckets(self, rows: Integers) -> slice:
+        """Return the buckets from the lowest to the highest of all of some rows; few rows need all 176."""
+        return slice(int(self.lowest[rows].min(initial=self.scheme.count)), int(self.highest[rows].max(initial=-1)) + 1)
+
+    def within_range(self, rows: Integers, buckets: slice) -> Flags:
+        """Say which of some buckets lie from lowest to highest.
 
         Args:
             rows: int64[n].
+            buckets: Which buckets.
 
         Returns:
             bool[n, buckets].
         """
-        buckets = np.arange(self.scheme.count)
-        within: Flags = (buckets >= self.lowest[rows, np.newaxis]) & (buckets <= self.highest[rows, np.newaxis])
+        numbers = np.arange(buckets.start, buckets.stop)
+        within: Flags = (numbers >= self.lowest[rows, np.newaxis]) & (numbers <= self.highest[rows, np.newaxis])
         return within
 
     def merge(self, rows: Integers, other: HistogramBank, other_rows: Integers) -> None:
@@ -264,7 +270,8 @@ class HistogramBank:
         """Add aligned histograms of another bank."""
         for start in range(0, len(rows), _CHUNK):
             mine, theirs = rows[start : start + _CHUNK], other_rows[start : start + _CHUNK]
-            self.weights[mine] += np.where(other.within_range(theirs), other.weights[theirs], 0.0)
+            used = other.used_buckets(theirs)
+            self.weights[mine, used] += np.where(other.within_range(theirs, used), other.weights[theirs, used], 0.0)
         self.totals[rows] += other.totals[other_rows]
         self.lowest[rows] = np.minimum(self.lowest[rows], other.lowest[other_rows])
         self.highest[rows] = np.maximum(self.highest[rows], other.highest[other_rows])

@@ -328,3 +328,16 @@ def test_a_percentile_is_above_a_lone_sample_by_one_step_at_most(millicores: int
     add(one, millicores, 1.0)
     value = millicores / 1000.0
     assert value <= percentiles(one, share)[0] <= value * 1.05 + 0.01 + 1e-12
+
+
+def test_the_used_buckets_are_those_of_all_rows_together() -> None:
+    one = bank()
+    add(one, 250, row=0)
+    add(one, 1000, row=1)
+    low, high = (int(one.scheme.bucket_of_amounts(integers(amount))[0]) for amount in (250, 1000))
+    assert one.used_buckets(integers(0)) == slice(low, low + 1)
+    assert one.used_buckets(integers(1, 0, 2)) == slice(low, high + 1)
+    assert one.within_range(integers(2, 1), slice(low, high + 1)).sum(axis=1).tolist() == [0, 1]
+    nothing = one.used_buckets(integers(2))
+    assert one.weights[integers(2), nothing].size == 0
+    assert one.weights[integers(), one.used_buckets(integers())].size == 0
