@@ -38,8 +38,13 @@ class Interest:
     @classmethod
     def of(cls, behaviour: Behaviour) -> Interest:
         """Return what the rules that are on ask for."""
-        nodes, quotas, memory = behaviour.free_room, behaviour.limit_range_and_quota, behaviour.memory_shrink_guard
-        return cls(nodes, nodes, quotas, memory, placements=nodes or quotas)
+        return cls(
+            nodes=behaviour.free_room,
+            budgets=behaviour.free_room,
+            quotas=behaviour.limit_range_and_quota,
+            memory=behaviour.memory_shrink_guard,
+            placements=behaviour.free_room or behaviour.limit_range_and_quota,
+        )
 
 
 @dataclass(frozen=True, slots=True)

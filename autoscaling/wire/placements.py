@@ -5,16 +5,12 @@ Pods of one workload mostly say the same here, so what they say is held once, as
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
-from autoscaling.pod import Pod
 from autoscaling.wire.pod_parts import ABSENT, Wire, read_part
 from autoscaling.wire.scalars import QuantityText, resource_list
 
@@ -34,7 +30,6 @@ _TYING_VOLUMES: Final = frozenset(
 )
 """Volumes that a scheduler may find on some nodes only, or with one user at a time."""
 _REMEMBERED: Final = 2048
-_REMEDY: Final = "correct the object; it is left alone until then"
 
 
 class _Port(Wire, frozen=True, gc=False):
@@ -125,23 +120,6 @@ _SPREADS = msgspec.json.Decoder(list[_Spread] | None)
 _Text = tuple[bytes, bytes, bytes, bytes, bytes, bytes, int, str, bool, bool]
 """What a placement is remembered by: node selector, affinity, tolerations, overhead, topology spread and resources as
 JSON, priority and its class, and whether something else ties the pod, and whether it has a deadline."""
-
-
-def placed(decode: Callable[[bytes], Pod]) -> Callable[[bytes], Pod]:
-    """Return a decoder of pods that reads their placement, too.
-
-    Args:
-        decode: Reads everything else.
-    """
-
-    def decode_placed(raw: bytes) -> Pod:
-        pod = decode(raw)
-        try:
-            return replace(pod, placement=decode_placement(raw))
-        except (msgspec.MsgspecError, InvalidQuantityError) as error:
-            raise InvalidObjectError(pod.ref, str(error), remedy=_REMEDY) from error
-
-    return decode_placed
 
 
 def decode_placement(raw: bytes) -> Placement:

@@ -15,8 +15,10 @@ import msgspec
 
 from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
+from autoscaling.placement import Placement
 from autoscaling.pod import ConditionStatus, ContainerStatus, Pod, PodCondition, PodPhase
 from autoscaling.sidecars import with_sidecars
+from autoscaling.wire.placements import decode_placement
 from autoscaling.wire.pod_parts import (
     ABSENT,
     SIDECAR,
@@ -135,6 +137,24 @@ def decode_pod_with_sidecars(raw: bytes) -> Pod:
     return with_sidecars(_decode(raw, counts_sidecars=True))
 
 
+def decode_placed_pod(raw: bytes) -> Pod:
+    """Read one pod with where it may run.
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    return _decode(raw, counts_sidecars=False, is_placed=True)
+
+
+def decode_placed_pod_with_sidecars(raw: bytes) -> Pod:
+    """Read one pod with where it may run, whose sidecars count as containers (beyond:B-16).
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    return with_sidecars(_decode(raw, counts_sidecars=True, is_placed=True))
+
+
 def decode_pod_outline(raw: bytes) -> Pod:
     """Read one pod without its annotations, conditions and start, which differ from pod to pod (performance R-5).
 
@@ -153,14 +173,15 @@ def decode_pod_outline_with_sidecars(raw: bytes) -> Pod:
     return with_sidecars(_decode(raw, counts_sidecars=True, is_outline=True))
 
 
-def _decode(raw: bytes, *, counts_sidecars: bool, is_outline: bool = False) -> Pod:
+def _decode(raw: bytes, *, counts_sidecars: bool, is_outline: bool = False, is_placed: bool = False) -> Pod:
     """Read one pod.
 
     Raises:
         InvalidObjectError: As ``decode_pod``.
     """
     try:
-        return _snapshot(_PODS.decode(raw), counts_sidecars=counts_sidecars, is_outline=is_outline)
+        placement = decode_placement(raw) if is_placed else None
+        return _snapshot(_PODS.decode(raw), placement, counts_sidecars=counts_sidecars, is_outline=is_outline)
     except (msgspec.MsgspecError, InvalidQuantityError) as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
@@ -174,7 +195,7 @@ def _name(raw: bytes) -> ObjectRef:
     return ObjectRef("Pod", metadata.namespace, metadata.name or f"{metadata.generate_name}%")
 
 
-def _snapshot(pod: _Pod, *, counts_sidecars: bool, is_outline: bool) -> Pod:
+def _snapshot(pod: _Pod, placement: Placement | None, *, counts_sidecars: bool, is_outline: bool) -> Pod:
     """Convert the wire form to the snapshot, all but for sidecars among the containers, as few pods have any."""
     metadata, spec, status = pod.metadata, pod.spec, pod.status
     inits = spec.init_containers or ()
@@ -200,6 +221,7 @@ def _snapshot(pod: _Pod, *, counts_sidecars: bool, is_outline: bool) -> Pod:
         conditions=() if is_outline else _conditions(status),
         init_statuses=_init_statuses(status) if has_sidecar else (),
         counts_sidecars=counts_sidecars and bool(inits) and not has_sidecar,
+        placement=placement,
     )
 
 

@@ -25,8 +25,12 @@ from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
-from autoscaling.wire.placements import placed
-from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
+from autoscaling.wire.pods import (
+    decode_placed_pod,
+    decode_placed_pod_with_sidecars,
+    decode_pod,
+    decode_pod_with_sidecars,
+)
 from autoscaling.workload import Workload
 from updater.shell.surrounding_stores import SurroundingStores
 from updater.snapshot import Snapshot
@@ -36,6 +40,14 @@ T = TypeVar("T")
 
 LIVE_PODS = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """Pods that have a node and have not ended (updater M-4)."""
+
+_POD_DECODERS = {
+    (False, False): decode_pod,
+    (False, True): decode_pod_with_sidecars,
+    (True, False): decode_placed_pod,
+    (True, True): decode_placed_pod_with_sidecars,
+}
+"""How pods are read, by whether where they may run is asked for and whether their sidecars count."""
 
 
 class Caches:
@@ -77,11 +89,10 @@ class Caches:
         )
         interest = Interest.of(behaviour)
         self.around = SurroundingStores(client, namespace, interest)
-        decode = decode_pod_with_sidecars if behaviour.native_sidecars else decode_pod
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=LIVE_PODS),
-            versioned(placed(decode) if interest.placements else decode),
+            versioned(_POD_DECODERS[interest.placements, behaviour.native_sidecars]),
             replace(logging_callbacks(Pod), on_change=self._pod_changed),
         )
         self.limit_ranges = WatchedStore(

@@ -8,8 +8,8 @@ import pytest
 
 from autoscaling.errors import InvalidObjectError
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
-from autoscaling.wire.placements import decode_placement, placed
-from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.placements import decode_placement
+from autoscaling.wire.pods import decode_placed_pod, decode_placed_pod_with_sidecars, decode_pod
 from tests.builders import printed
 
 Json = dict[str, object]
@@ -138,12 +138,14 @@ def test_pods_of_one_workload_share_what_they_say() -> None:
 
 
 def test_a_pod_has_its_placement_only_where_it_is_asked_for() -> None:
-    stored = raw(nodeSelector={"disk": "ssd"})
-    plain, with_placement = decode_pod(stored), placed(decode_pod)(stored)
-    assert plain.placement is None
-    assert with_placement.placement == Placement(node_selector={"disk": "ssd"})
-    assert with_placement.ref == plain.ref
-    assert with_placement.containers == plain.containers
+    side = {"name": "side", "restartPolicy": "Always"}
+    stored = raw(nodeSelector={"disk": "ssd"}, initContainers=[side])
+    assert decode_pod(stored).placement is None
+    for decode, names in ((decode_placed_pod, ["main"]), (decode_placed_pod_with_sidecars, ["main", "side"])):
+        pod = decode(stored)
+        assert pod.placement == Placement(node_selector={"disk": "ssd"})
+        assert [container.name for container in pod.containers] == names
+        assert str(pod.ref) == "Pod shop/web-0"
 
 
 @pytest.mark.parametrize(
@@ -156,4 +158,4 @@ def test_a_pod_has_its_placement_only_where_it_is_asked_for() -> None:
 )
 def test_what_cannot_be_read_names_the_pod(spec: Json, problem: str) -> None:
     with pytest.raises(InvalidObjectError, match=f"Pod shop/web-0: .*{problem}"):
-        placed(decode_pod)(raw(**spec))
+        decode_placed_pod(raw(**spec))
