@@ -1,0 +1,103 @@
+"""Giving back what was asked for in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autoscaling.pod import Pod
+from autoscaling.target_resources import ContainerTarget
+from tests.builders import T0, amounts, container, pod
+from tests.updater.rooms import ROOMY, given
+from tests.updater.situations import (
+    DEFERRED,
+    ERROR,
+    IN_PROGRESS,
+    INFEASIBLE,
+    IPOR,
+    MINUTE,
+    UPSTREAM,
+    circumstances,
+    resizing,
+    vpa_of,
+)
+from updater.circumstances import Circumstances, Memory
+from updater.claim_release import released, unless_paused
+from updater.decision import Reason
+from updater.ledger import Ledger
+from updater.room_watch import RoomWatch
+from updater.shaping import Hindrance, Proposal
+
+ASKING = pod(container("c", "2/2Gi", "4/4Gi"))
+STUCK = given(ASKING, "1/1Gi", "2/2Gi")
+ADDED = given(pod(container("c", "2/2Gi", "4/4Gi")), "1/1Gi", "2/-")
+
+
+def back(requests: str, limits: str = "-") -> tuple[ContainerTarget, ...]:
+    return (ContainerTarget(amounts(requests), amounts(limits)),)
+
+
+@pytest.mark.parametrize(
+    ("row", "subject", "expected"),
+    [
+        ("beyond:B-24", resizing(STUCK, DEFERRED), back("1/1Gi", "2/2Gi")),
+        ("beyond:B-24", resizing(STUCK, INFEASIBLE), back("1/1Gi", "2/2Gi")),
+        ("beyond:B-24", resizing(STUCK, IN_PROGRESS), None),
+        ("beyond:B-24", resizing(STUCK, ERROR), None),
+        ("beyond:B-24", STUCK, None),
+        # Nothing to give back, or nothing told of what was given.
+        ("beyond:B-24", resizing(given(ASKING, "2/2Gi", "4/4Gi"), DEFERRED), None),
+        ("beyond:B-24", resizing(ASKING, DEFERRED), None),
+        # A limit that the spec has and the node did not give stays.
+        ("resize:1.4", resizing(ADDED, DEFERRED), back("1/1Gi", "2/-")),
+        # The class of service is kept, whatever it takes.
+        ("resize:1.4", resizing(given(pod(container("c", "2/2Gi", "2/2Gi")), "1/1Gi", "2/2Gi"), DEFERRED), None),
+        (
+            "resize:1.4",
+            resizing(given(pod(container("c", "2/2Gi", "2/2Gi")), "1/1Gi", "1/1Gi"), DEFERRED),
+            back("1/1Gi", "1/1Gi"),
+        ),
+    ],
+)
+def test_what_goes_back(row: str, subject: Pod, expected: tuple[ContainerTarget, ...] | None) -> None:
+    assert released(subject) == expected, row
+
+
+def test_requests_go_back_to_what_was_accepted_and_not_to_what_the_runtime_rounds_to() -> None:
+    subject = resizing(given(ASKING, "1001m/1Gi", "2/2Gi"), DEFERRED)
+    (status,) = subject.statuses
+    subject = replace(subject, statuses=(replace(status, allocated=amounts("1/1Gi")),))
+    assert released(subject) == back("1/1Gi", "2/2Gi"), "beyond:B-24"
+
+
+def test_other_containers_stay_as_they_are() -> None:
+    subject = resizing(given(pod(container("c", "2/2Gi"), container("bare")), "1/1Gi"), DEFERRED)
+    assert released(subject) == (*back("1/1Gi"), None)
+
+
+def paused(behaviour: object = None) -> Circumstances:
+    memory = Memory(rooms=RoomWatch().seeing([], [ASKING.uid], T0))
+    settings = ROOMY if behaviour is None else replace(ROOMY, behaviour=UPSTREAM)
+    return circumstances(vpa_of(IPOR), settings, memory, now=T0)
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted", "minutes", "holds"),
+    [
+        ("beyond:B-24", "3/2Gi", 4, True),
+        ("beyond:B-24", "3/2Gi", 5, False),
+        ("beyond:B-24", "1/1Gi", 4, False),
+    ],
+)
+def test_what_grows_waits_for_its_time(row: str, wanted: str, minutes: int, *, holds: bool) -> None:
+    around = replace(paused(), now=T0 + minutes * MINUTE)
+    found = unless_paused(Proposal(ASKING, back(wanted), None), around, Ledger())
+    assert isinstance(found, Hindrance) is holds, row
+    if isinstance(found, Hindrance):
+        assert found.reason is Reason.RESIZE_BLOCKED, row
+
+
+def test_without_the_rule_nothing_waits() -> None:
+    proposal = Proposal(ASKING, back("3/2Gi"), None)
+    assert unless_paused(proposal, paused(UPSTREAM), Ledger()) is proposal

@@ -1,0 +1,216 @@
+"""Whether a node can take a replacement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autoscaling.capping import ProcessedRecommendation
+from autoscaling.node import Node, Taint
+from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
+from autoscaling.pod import Pod
+from autoscaling.quantity import NANO
+from autoscaling.vpa import Recommendation
+from tests.builders import amounts, recommended, sidecar, with_init_containers
+from tests.updater.rooms import ROOMY, filling, given, node, on
+from tests.updater.situations import (
+    DEFERRED,
+    INFEASIBLE,
+    IPOR,
+    RECREATE,
+    UPSTREAM,
+    circumstances,
+    resizing,
+    small,
+    vpa_of,
+)
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.evicting import EvictionProposal
+from updater.ledger import Claim, Ledger
+from updater.pod_requests import nano
+from updater.room import PODS, Rooms
+from updater.schedulability import may_run_on, tolerates, where_the_replacement_fits
+from updater.shaping import Hindrance
+
+GPU = Taint("gpu", "yes", "NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("row", "toleration", "taint", "is_borne"),
+    [
+        ("beyond:B-25", Toleration("gpu", "Equal", "yes", "NoSchedule"), GPU, True),
+        ("beyond:B-25", Toleration("gpu", "Equal", "no", "NoSchedule"), GPU, False),
+        ("beyond:B-25", Toleration("gpu", "Equal", "yes", "NoExecute"), GPU, False),
+        ("beyond:B-25", Toleration("gpu", "Equal", "yes"), GPU, True),
+        ("beyond:B-25", Toleration("gpu", "Exists"), GPU, True),
+        ("beyond:B-25", Toleration("disk", "Exists"), GPU, False),
+        ("beyond:B-25", Toleration(operator="Exists"), GPU, True),
+        ("beyond:B-25", Toleration(operator="Exists", effect="NoExecute"), GPU, False),
+    ],
+)
+def test_tolerations(row: str, toleration: Toleration, taint: Taint, *, is_borne: bool) -> None:
+    assert tolerates(toleration, taint) is is_borne, row
+
+
+def term(key: str, operator: str, *values: str) -> Placement:
+    return Placement(node_terms=(NodeTerm((NodeRequirement(key, operator, values),)),))
+
+
+LABELLED = replace(node(), labels={"zone": "a", "cores": "8"})
+NAMED = NodeTerm(fields=(NodeRequirement("metadata.name", "In", ("node1",)),))
+
+
+@pytest.mark.parametrize(
+    ("row", "placement", "fits"),
+    [
+        ("beyond:B-25", Placement(), True),
+        ("beyond:B-25", Placement(node_selector={"zone": "a"}), True),
+        ("beyond:B-25", Placement(node_selector={"zone": "b"}), False),
+        ("beyond:B-25", Placement(node_selector={"disk": "ssd"}), False),
+        ("beyond:B-25", term("zone", "In", "b", "a"), True),
+        ("beyond:B-25", term("zone", "In", "b"), False),
+        ("beyond:B-25", term("zone", "NotIn", "a"), False),
+        ("beyond:B-25", term("disk", "NotIn", "a"), True),
+        ("beyond:B-25", term("zone", "Exists"), True),
+        ("beyond:B-25", term("disk", "Exists"), False),
+        ("beyond:B-25", term("zone", "DoesNotExist"), False),
+        ("beyond:B-25", term("disk", "DoesNotExist"), True),
+        ("beyond:B-25", term("cores", "Gt", "7"), True),
+        ("beyond:B-25", term("cores", "Gt", "8"), False),
+        ("beyond:B-25", term("cores", "Lt", "9"), True),
+        ("beyond:B-25", term("cores", "Lt", "8"), False),
+        ("beyond:B-25", term("zone", "Gt", "1"), False),
+        ("beyond:B-25", term("cores", "Gt"), False),
+        ("beyond:B-25", term("zone", "Near", "a"), False),
+        # One term must hold whole, and one without expressions never does.
+        ("beyond:B-25", Placement(node_terms=()), False),
+        ("beyond:B-25", Placement(node_terms=(NodeTerm(),)), False),
+        ("beyond:B-25", Placement(node_terms=(NodeTerm(), NAMED)), True),
+        ("beyond:B-25", Placement(node_terms=(replace(NAMED, labels=(NodeRequirement("disk", "Exists"),)),)), False),
+    ],
+)
+def test_selectors_and_affinity(row: str, placement: Placement, *, fits: bool) -> None:
+    assert may_run_on(LABELLED, placement) is fits, row
+
+
+CORDON = Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("row", "subject", "tolerations", "fits"),
+    [
+        ("beyond:B-25", replace(node(), taints=(GPU,)), (), False),
+        ("beyond:B-25", replace(node(), taints=(GPU,)), (Toleration("gpu", "Exists"),), True),
+        ("beyond:B-25", replace(node(), taints=(Taint("x", "", "NoExecute"),)), (), False),
+        ("beyond:B-25", replace(node(), taints=(Taint("x", "", "PreferNoSchedule"),)), (), True),
+        ("beyond:B-25", replace(node(), is_unschedulable=True), (), False),
+        ("beyond:B-25", replace(node(), is_unschedulable=True), (CORDON,), True),
+    ],
+)
+def test_taints_and_cordons(row: str, subject: Node, tolerations: tuple[Toleration, ...], *, fits: bool) -> None:
+    assert may_run_on(subject, Placement(tolerations=tolerations)) is fits, row
+
+
+WANTED = ProcessedRecommendation(Recommendation((recommended("c", "2/2Gi"),)), {})
+OLD = on(given(small("p", "1/1Gi"), "1/1Gi"))
+STUCK = on(resizing(given(small("p", "2/2Gi"), "1/1Gi"), DEFERRED))
+
+
+def there(*pods: Pod, nodes: tuple[Node, ...] = (node(), node("node2")), mode: object = RECREATE) -> Circumstances:
+    assert mode in {RECREATE, IPOR}
+    rooms = Rooms.of({each.name: each for each in nodes}, pods)
+    return replace(circumstances(vpa_of(IPOR if mode is IPOR else RECREATE), ROOMY), rooms=rooms)
+
+
+def weighed(
+    subject: Pod, around: Circumstances, reason: Reason = Reason.OUTSIDE_BOUNDS, ledger: Ledger | None = None
+) -> EvictionProposal | Hindrance:
+    return where_the_replacement_fits(EvictionProposal(subject, WANTED, reason), around, ledger or Ledger())
+
+
+def home(growth: str) -> Claim:
+    return Claim(rooms={"node1": nano(amounts(growth))})
+
+
+AWAY = Claim(rooms={"node2": {**nano(amounts("2/2Gi")), PODS: NANO}})
+FULL = filling("o", "3/6Gi")
+NEARLY = filling("o", "2/6Gi")
+GONE = filling("e", "2001m/1Gi", node_name="node2")
+CORDONED = replace(node(), is_unschedulable=True)
+UNREADY = replace(node("node2"), is_ready=False)
+
+
+@pytest.mark.parametrize(
+    ("row", "subject", "around", "reason", "claim"),
+    [
+        # The pod's own node counts with what the pod gives back.
+        ("beyond:B-25", OLD, there(OLD, NEARLY), Reason.OUTSIDE_BOUNDS, home("1/1Gi")),
+        ("beyond:B-25", OLD, there(OLD, FULL), Reason.OUTSIDE_BOUNDS, AWAY),
+        ("beyond:B-25", OLD, there(OLD, FULL, GONE), Reason.OUTSIDE_BOUNDS, None),
+        ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, node("node2"))), Reason.OUTSIDE_BOUNDS, AWAY),
+        ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, UNREADY)), Reason.OUTSIDE_BOUNDS, None),
+        ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, node("node2", pods=0))), Reason.OUTSIDE_BOUNDS, None),
+        ("beyond:B-25", OLD, there(OLD, nodes=(node("node2"),)), Reason.OUTSIDE_BOUNDS, AWAY),
+        # For want of room at home, home does not count.
+        ("beyond:B-24", STUCK, there(STUCK, mode=IPOR), Reason.RESIZE_TIMED_OUT, AWAY),
+        ("beyond:B-24", STUCK, there(STUCK, GONE, mode=IPOR), Reason.RESIZE_TIMED_OUT, None),
+        ("beyond:B-24", resizing(STUCK, INFEASIBLE), there(STUCK, mode=IPOR), Reason.RESIZE_FAILED, AWAY),
+        ("beyond:B-24", OLD, there(OLD, GONE, mode=IPOR), Reason.NO_ROOM, None),
+        ("beyond:B-24", OLD, there(OLD, GONE, mode=IPOR), Reason.RESIZE_REFUSED, home("1/1Gi")),
+        # What may be tied counts at home only; so does what is not known.
+        ("beyond:B-25", on(OLD, placement=Placement(is_tied=True)), there(OLD, FULL), Reason.OUTSIDE_BOUNDS, None),
+        (
+            "beyond:B-25",
+            on(OLD, placement=Placement(is_tied=True)),
+            there(OLD, NEARLY),
+            Reason.OUTSIDE_BOUNDS,
+            home("1/1Gi"),
+        ),
+        ("beyond:B-25", replace(OLD, placement=None), there(OLD, FULL), Reason.OUTSIDE_BOUNDS, None),
+        ("beyond:B-25", replace(OLD, placement=None), there(OLD, NEARLY), Reason.OUTSIDE_BOUNDS, home("1/1Gi")),
+        ("beyond:B-24", replace(STUCK, placement=None), there(STUCK, mode=IPOR), Reason.RESIZE_TIMED_OUT, None),
+    ],
+)
+def test_it_goes_where_the_replacement_fits(
+    row: str, subject: Pod, around: Circumstances, reason: Reason, claim: Claim | None
+) -> None:
+    outcome = weighed(subject, around, reason)
+    if claim is None:
+        assert isinstance(outcome, Hindrance), row
+        assert outcome.reason is Reason.NO_OTHER_NODE, row
+    else:
+        assert isinstance(outcome, EvictionProposal), row
+        assert outcome.claim == claim, row
+
+
+def test_two_evictions_do_not_count_on_the_same_room() -> None:
+    around = there(OLD, FULL, nodes=(node(), node("node2", "3/8Gi")))
+    first = weighed(OLD, around)
+    assert isinstance(first, EvictionProposal)
+    assert isinstance(weighed(OLD, around, ledger=Ledger().after(first.claim)), Hindrance), "beyond:B-24"
+
+
+def test_it_says_what_is_missing_and_what_cannot_be_told() -> None:
+    lacking = weighed(OLD, there(OLD, FULL, GONE))
+    assert isinstance(lacking, Hindrance)
+    assert lacking.detail == "1000m cpu missing on node node1", "beyond:B-41"
+    assert lacking.missing == {"cpu": NANO}
+    tied = weighed(on(OLD, placement=Placement(is_tied=True)), there(OLD, FULL))
+    assert isinstance(tied, Hindrance)
+    assert tied.detail.endswith("on node node1, cannot be told whether the pod could run on another node")
+
+
+def test_containers_without_recommendation_keep_what_they_ask_for() -> None:
+    subject = with_init_containers(OLD, sidecar("side", "1500m/1Gi"))
+    outcome = weighed(subject, there(subject, FULL))
+    assert isinstance(outcome, EvictionProposal)
+    assert outcome.claim.rooms["node2"]["cpu"] == nano(amounts("3500m/-"))["cpu"], "beyond:B-25"
+
+
+@pytest.mark.parametrize("off", [True, False])
+def test_nothing_is_checked_where_nothing_is_known_or_asked(*, off: bool) -> None:
+    around = there(OLD, FULL, GONE)
+    around = replace(around, settings=replace(ROOMY, behaviour=UPSTREAM)) if off else replace(around, rooms=None)
+    assert isinstance(weighed(OLD, around), EvictionProposal)
