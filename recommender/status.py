@@ -23,6 +23,21 @@ HPA_CONFLICT: Final = "HPAConflict"
 CAPPED_BELOW_NEED: Final = "CappedBelowObservedNeed"
 USAGE_FALLBACK: Final = "UsageFallback"
 STRATEGY_UNAVAILABLE: Final = "StrategyUnavailable"
+OWN_TYPES: Final = frozenset(
+    {
+        RECOMMENDATION_PROVIDED,
+        NO_PODS_MATCHED,
+        CONFIG_UNSUPPORTED,
+        CONFIG_DEPRECATED,
+        LOW_CONFIDENCE,
+        FETCHING_HISTORY,
+        HPA_CONFLICT,
+        CAPPED_BELOW_NEED,
+        USAGE_FALLBACK,
+        STRATEGY_UNAVAILABLE,
+    }
+)
+"""Types of conditions that no other process writes."""
 
 NO_PODS_REASON: Final = "NoPodsMatched"
 NO_PODS_MESSAGE: Final = "The selector of this VPA's target matches no pod"
@@ -135,19 +150,20 @@ def _is_plain(vpa: Vpa, findings: Findings) -> bool:
 def with_others_conditions(status: VpaStatus, observed: Vpa, latest: Vpa) -> VpaStatus:
     """Return a status with the conditions that others have set or removed since it was computed.
 
-    The updater writes conditions of its own, and a status may have waited for its turn for most of a round.
+    The updater writes conditions of its own, and a status may have waited for its turn for most of a round. What is
+    seen only now of our own may be what we wrote last ourselves, which this status comes after.
 
     Args:
-        status: As computed; a type of condition in which it differs from what was observed is ours.
+        status: As computed; a type of condition in which it differs from what was observed is ours as well.
         observed: The object that it was computed from.
         latest: The object as it is now.
     """
     if latest.conditions == observed.conditions:
         return status
     before, after = ({c.type: c for c in each.conditions} for each in (observed, status))
-    changed = {kind for kind in before.keys() | after.keys() if before.get(kind) != after.get(kind)}
-    ours = [condition for condition in status.conditions if condition.type in changed]
-    theirs = [condition for condition in latest.conditions if condition.type not in changed]
+    own = OWN_TYPES | {kind for kind in before.keys() | after.keys() if before.get(kind) != after.get(kind)}
+    ours = [condition for condition in status.conditions if condition.type in own]
+    theirs = [condition for condition in latest.conditions if condition.type not in own]
     return replace(status, conditions=tuple(sorted((*ours, *theirs), key=lambda condition: condition.type)))
 
 

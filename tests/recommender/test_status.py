@@ -199,6 +199,7 @@ def test_the_status_while_history_is_loaded() -> None:
 
 
 BLOCKED = VpaCondition("ResizeBlocked", TRUE, "NoRoom", "100m cpu missing")
+FETCHING = VpaCondition(FETCHING_HISTORY, TRUE, "LoadingHistory")
 MORE_BLOCKED = replace(BLOCKED, message="200m cpu missing")
 
 
@@ -218,7 +219,8 @@ MORE_BLOCKED = replace(BLOCKED, message="200m cpu missing")
         ),
         ("beyond:B-24 ours flipped", (NOT_PROVIDED,), (PROVIDED,), (NOT_PROVIDED, BLOCKED), (PROVIDED, BLOCKED)),
         ("beyond:B-24 both new", (), (PROVIDED,), (BLOCKED,), (PROVIDED, BLOCKED)),
-        ("beyond:B-24 ours wins", (PROVIDED,), (NOT_PROVIDED,), (UNSUPPORTED,), (UNSUPPORTED, NOT_PROVIDED)),
+        ("beyond:B-24 ours wins", (PROVIDED,), (NOT_PROVIDED,), (BLOCKED,), (NOT_PROVIDED, BLOCKED)),
+        ("beyond:B-8 ours is seen only now", (), (PROVIDED,), (FETCHING, BLOCKED), (PROVIDED, BLOCKED)),
     ],
 )
 def test_conditions_that_others_wrote_meanwhile_are_kept(
