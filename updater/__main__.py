@@ -80,26 +80,16 @@ async def work(
     settings = loop_settings(config)
     queue = BoostQueue(client.pacing.monotonic)
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
-    caches = Caches(
-        client,
-        config.api_group,
-        config.vpa_object_namespace,
-        on_pod,
-        config.switches(),
-    )
+    caches = Caches(client, config.api_group, config.vpa_object_namespace, on_pod, config.switches())
     tasks = caches.start()
     try:
         await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
-        component = "evenkeel-updater" if config.api_group is ApiGroup.EVENKEEL else "vpa-updater"
-        events = EventRecorder(client, component, host_name())
-        process.run_in_background("events", events.run())
-        process.on_stop("write events", partial(drain, events))
         loop = Loop(
             settings=settings,
             client=client,
             caches=caches,
-            events=events,
+            events=event_recorder(process, config, client),
             metrics=metrics,
             vitals=vitals,
             driver=process.driver,
@@ -124,6 +114,15 @@ def storm_lease(config: UpdaterConfig, client: KubeClient, identity: str) -> Sto
     """Return what keeps the levels of the storm budgets in the Lease of leader election, be that on or off."""
     lease = LeaseFile(client, config.leader_elect_resource_namespace, config.leader_elect_resource_name)
     return StormLease(lease, identity)
+
+
+def event_recorder(process: Process, config: UpdaterConfig, client: KubeClient) -> EventRecorder:
+    """Return what takes events, which are written in the background."""
+    component = "evenkeel-updater" if config.api_group is ApiGroup.EVENKEEL else "vpa-updater"
+    events = EventRecorder(client, component, host_name())
+    process.run_in_background("events", events.run())
+    process.on_stop("write events", partial(drain, events))
+    return events
 
 
 async def drain(events: EventRecorder) -> None:
