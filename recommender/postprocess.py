@@ -7,7 +7,7 @@ Spec: recommender 4.3, 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -100,9 +100,8 @@ def recommendations(groups: Groups, estimates: Estimates, settings: RenderingSet
 
 def _vectors(groups: Groups, estimates: Estimates, place: int, settings: RenderingSettings) -> list[ResourceList]:
     """Return one vector of every group: the controlled ones of its amounts as quantities."""
-    cpu = [as_quantity(amount, CPU) for amount in estimates.cpu[place].tolist()]
-    render = _humanised_or_zero if settings.humanize_memory else _as_memory
-    memory = [render(amount) for amount in estimates.memory[place].tolist()]
+    cpu = _rendered(estimates.cpu[place], _as_cpu)
+    memory = _rendered(estimates.memory[place], _humanised_or_zero if settings.humanize_memory else _as_memory)
     columns = zip(cpu, memory, groups.controls_cpu.tolist(), groups.controls_memory.tolist(), strict=True)
     return [
         {CPU: c, MEMORY: m}
@@ -114,6 +113,17 @@ def _vectors(groups: Groups, estimates: Estimates, place: int, settings: Renderi
         else {}
         for c, m, with_cpu, with_memory in columns
     ]
+
+
+def _rendered(amounts: Integers, render: Callable[[int], Quantity]) -> list[Quantity]:
+    """Return amounts as quantities; they share few values, of which each is rendered once."""
+    listed = amounts.tolist()
+    rendered = {amount: render(amount) for amount in set(listed)}
+    return [rendered[amount] for amount in listed]
+
+
+def _as_cpu(amount: int) -> Quantity:
+    return as_quantity(amount, CPU)
 
 
 def _as_memory(amount: int) -> Quantity:
