@@ -16,7 +16,7 @@ from updater.surroundings import Surroundings
 
 FREE_ROOM = replace(UPSTREAM, free_room=True)
 """Upstream's decisions but for this rule."""
-ROOMY = Settings(behaviour=FREE_ROOM, is_in_place_on=True, eviction_tolerance=1.0)
+ROOMY = Settings(behaviour=FREE_ROOM, is_in_place_on=True, eviction_tolerance=1.0, min_replicas=1)
 
 
 def node(name: str = "node1", room: str = "4/8Gi", pods: int = 110) -> Node:
