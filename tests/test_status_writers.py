@@ -2,63 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import timedelta
-
 import pytest
-from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import Behaviour, Profile
-from autoscaling.kube.events import EventRecorder
-from autoscaling.kube.paths import vertical_pod_autoscalers
-from autoscaling.runtime.health import Vitals
+from autoscaling.behaviour import Profile
 from evenkeel.simulator.api.metrics import StaticMetrics
 from evenkeel.simulator.api.server import ApiServer
 from tests.builders import T0
-from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, vpa_object
+from tests.embedded import HeldDriver, Json, api_server, deploy, vpa_object
 from tests.recommender.shell.stage import recommender, run_at, seen, until, used
-from updater.ratelimit import TokenBucket
-from updater.settings import Settings
-from updater.shell.actuator import Buckets
-from updater.shell.caches import Caches
-from updater.shell.conditions import ConditionWriter
-from updater.shell.loop import Loop, LoopSettings
-from updater.shell.metrics import UpdaterMetrics
+from tests.updater.shell.stage import MINUTE, VPAS, updater
 
 pytestmark = pytest.mark.anyio
-MINUTE = timedelta(minutes=1)
-VPAS = vertical_pod_autoscalers(GROUP)
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@asynccontextmanager
-async def updater(server: ApiServer, profile: Profile) -> AsyncIterator[Loop]:
-    """An updater with filled caches."""
-    behaviour = Behaviour.of(profile)
-    async with client_for(server) as client:
-        caches, driver = Caches(client, GROUP, "", behaviour=behaviour), HeldDriver()
-        loop = Loop(
-            LoopSettings(Settings(behaviour=behaviour), MINUTE, None, VPAS.api_version),
-            client,
-            caches,
-            EventRecorder(client, "evenkeel-updater"),
-            UpdaterMetrics.register(CollectorRegistry()),
-            Vitals(MINUTE, client.pacing.monotonic),
-            driver,
-            Buckets(TokenBucket(), TokenBucket()),
-            conditions=ConditionWriter(client, VPAS, driver),
-        )
-        caches.start()
-        try:
-            await caches.wait_synced(10)
-            yield loop
-        finally:
-            await caches.stop()
 
 
 def crowded() -> ApiServer:
@@ -97,7 +56,7 @@ def version(server: ApiServer) -> object:
 async def test_each_keeps_what_the_other_has_written() -> None:
     """Spec: beyond:B-24, beyond:B-8."""
     server = crowded()
-    async with recommender(server) as recommending, updater(server, Profile.EVENKEEL) as updating:
+    async with recommender(server) as recommending, updater(server, Profile.EVENKEEL, looks_around=True) as updating:
         driver = updating.driver
         assert isinstance(driver, HeldDriver)
         for minute in range(1, 6):

@@ -4,48 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
-from autoscaling.kube.events import EventRecorder
-from autoscaling.kube.liveness import Liveness, LivenessSettings, Verdict
-from autoscaling.kube.paths import vertical_pod_autoscalers
-from autoscaling.objectref import ObjectRef
-from autoscaling.runtime.health import Vitals
-from evenkeel.simulator.api.metrics import StaticMetrics, Window
+from autoscaling.behaviour import Profile
+from autoscaling.kube.liveness import LivenessSettings
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Delay, Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing
 from tests.builders import T0
-from tests.embedded import (
-    GROUP,
-    HeldDriver,
-    Json,
-    api_server,
-    client_for,
-    deploy,
-    pod_object,
-    recommended_status,
-    vpa_object,
-)
+from tests.embedded import GROUP, Json, api_server, deploy, pod_object, recommended_status, vpa_object
+from tests.updater.shell.stage import MINUTE, updater
 from updater.ratelimit import TokenBucket
-from updater.settings import Settings
-from updater.shell.actuator import Buckets
-from updater.shell.caches import Caches
-from updater.shell.conditions import ConditionWriter
 from updater.shell.loop import Loop, LoopSettings
-from updater.shell.memory_use import MemoryReader
-from updater.shell.metrics import UpdaterMetrics
-from updater.surroundings import UNKNOWN, Interest, MemoryUse
 
 pytestmark = pytest.mark.anyio
-MINUTE = timedelta(minutes=1)
-VPAS = vertical_pod_autoscalers(GROUP)
 LEASE = LivenessSettings("default", "alive", 60.0)
 
 
@@ -60,41 +34,6 @@ def server() -> ApiServer:
     deploy(made)
     made.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
     return made
-
-
-@asynccontextmanager
-async def updater(
-    server: ApiServer,
-    profile: Profile = Profile.UPSTREAM,
-    liveness: LivenessSettings | None = None,
-    bucket: TokenBucket | None = None,
-    *,
-    looks_around: bool = False,
-) -> AsyncIterator[Loop]:
-    """An updater with filled caches, one minute after the pods started."""
-    behaviour = Behaviour.of(profile) if looks_around else UPSTREAM
-    async with client_for(server) as client:
-        caches = Caches(client, GROUP, "", behaviour=behaviour)
-        caches.start()
-        await caches.wait_synced(10)
-        events = EventRecorder(client, "evenkeel-updater")
-        driver = HeldDriver(T0 + MINUTE)
-        loop = Loop(
-            LoopSettings(Settings(behaviour=Behaviour.of(profile)), MINUTE, liveness, f"{GROUP}/v1"),
-            client,
-            caches,
-            events,
-            UpdaterMetrics.register(CollectorRegistry()),
-            Vitals(MINUTE, client.pacing.monotonic),
-            driver,
-            Buckets(bucket or TokenBucket(), bucket or TokenBucket()),
-            usage=MemoryReader(client, "", MINUTE) if Interest.of(behaviour).memory else None,
-            conditions=ConditionWriter(client, VPAS, driver) if behaviour != UPSTREAM else None,
-        )
-        try:
-            yield loop
-        finally:
-            await caches.stop()
 
 
 async def written(loop: Loop, server: ApiServer) -> list[tuple[str, str]]:
@@ -307,104 +246,3 @@ async def test_limit_ranges_that_contradict_each_other_are_told_once(
     told = [line for line in capsys.readouterr().out.splitlines() if "contradict" in line]
     assert len(told) == 1
     assert "minimum 2 exceeds maximum 1" in told[0]
-
-
-def measured(server: ApiServer) -> None:
-    source = StaticMetrics()
-    source.put_pod(("default", "web-0"), {"main": ("100m", "64Mi")}, Window(T0, timedelta(seconds=15)))
-    server.metrics = source
-
-
-@pytest.mark.parametrize("is_proven", [True, False, None])
-async def test_a_round_knows_what_is_around_the_pods(server: ApiServer, is_proven: bool | None) -> None:
-    """Spec: beyond:B-22, beyond:B-25."""
-    measured(server)
-    async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
-        around = (await loop.observe(Liveness(Verdict.VALID, is_webhook_proven=is_proven))).surroundings
-    assert around.memory == {ObjectRef("Pod", "default", "web-0"): {"main": MemoryUse(T0, 2**26)}}
-    assert (around.nodes, around.is_webhook_proven) == ({}, is_proven)
-
-
-def node(cpu: str) -> Json:
-    ready = {"allocatable": {"cpu": cpu, "memory": "8Gi"}, "conditions": [{"type": "Ready", "status": "True"}]}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}, "status": ready}
-
-
-async def test_a_round_asks_for_memory_once_and_goes_on_without(server: ApiServer) -> None:
-    """Spec: beyond:B-22."""
-    server.faults.add(Fault(Refuse(503), path="/metrics.k8s.io/", count=None))
-    server.store.create(node("4"))
-    async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
-        await loop.run_round()
-        assert [call.status for call in server.requests.calls(path="/metrics.k8s.io/")] == [503]
-        assert [call.status for call in server.requests.calls(path="/resize$")] == [200]
-
-
-def told(server: ApiServer) -> dict[str, Json]:
-    """Return the conditions of the VPA by type."""
-    conditions = _at(server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"), "status", "conditions")
-    assert isinstance(conditions, list)
-    return {condition["type"]: condition for condition in conditions}
-
-
-def carried_out(server: ApiServer) -> None:
-    """Let the node report the pod's resources as in force."""
-    pod = server.store.read("v1", "Pod", "web-0", "default")
-    status = _at(pod, "status", "containerStatuses", 0)
-    assert isinstance(status, dict)
-    status |= {"resources": amounts(pod), "allocatedResources": _at(amounts(pod), "requests")}
-    assert isinstance(pod["status"], dict)
-    pod["status"]["observedGeneration"] = _at(pod, "metadata", "generation")
-    server.store.merge(pod)
-
-
-async def known(server: ApiServer, loop: Loop) -> None:
-    """Wait until the caches know node, VPA and pod as they are stored."""
-    caches = loop.caches
-    objects = (
-        server.store.read("v1", "Node", "node1", ""),
-        server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"),
-        server.store.read("v1", "Pod", "web-0", "default"),
-    )
-    stored = {_at(each, "metadata", "resourceVersion") for each in objects}
-    async with asyncio.timeout(10):
-        while True:
-            nodes, vpas, pods = caches.around.nodes.snapshot(), caches.vpas.snapshot(), caches.pods.snapshot()
-            if {each.resource_version for each in (nodes[0], vpas[0], pods[0])} == stored:
-                return
-            await asyncio.sleep(0)
-
-
-async def test_what_blocks_a_pod_is_told_on_its_vpa_after_all_changes_until_it_is_over(server: ApiServer) -> None:
-    """Spec: beyond:B-24, beyond:B-41."""
-    server.store.create(node("150m"))
-    async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
-        await loop.run_round()
-        blocked = told(server)["ResizeBlocked"]
-        assert (blocked["status"], blocked["reason"]) == ("True", "NoRoom")
-        assert blocked["lastTransitionTime"] == "2026-01-01T00:01:00Z"
-        assert "Pods: web-0. web-0: 250m cpu missing" in str(blocked["message"])
-        await known(server, loop)
-        await loop.run_round()
-        assert told(server)["ResizeBlocked"] == blocked, "the resize is under way"
-        carried_out(server)
-        await known(server, loop)
-        await loop.run_round()
-        assert told(server)["ResizeBlocked"] | {"message": ""} == blocked | {"message": ""}, "there is no more room"
-        server.store.merge(node("4"))
-        await known(server, loop)
-        await loop.run_round()
-        assert set(told(server)) == {"RecommendationProvided"}
-    changes = [call.path.rsplit("/", 1)[1] for call in server.requests.calls(verb="patch")]
-    assert changes == ["resize", "web-0", "status", "resize", "web-0", "status"]
-
-
-async def test_profile_upstream_knows_nothing_of_what_is_around(server: ApiServer) -> None:
-    measured(server)
-    server.store.create(node("150m"))
-    async with updater(server, Profile.UPSTREAM, looks_around=True) as loop:
-        assert (await loop.observe(Liveness(Verdict.VALID))).surroundings == UNKNOWN
-        await loop.run_round()
-    assert server.requests.calls(path="/metrics.k8s.io/") == [], "updater:M-4"
-    assert set(told(server)) == {"RecommendationProvided"}
-    assert server.requests.calls(path="/status$") == []
