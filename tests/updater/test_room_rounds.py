@@ -191,7 +191,8 @@ def test_a_claim_that_could_not_be_given_back_is_tried_again() -> None:
 )
 def test_what_becomes_of_an_infeasible_resize(row: str, changes: dict[str, object], expected: str) -> None:
     subject = resizing(given(on(small_pod("p0", "1/1Gi")), "100m/200Mi"), INFEASIBLE)
-    assert scene(subject, filling("o", "4/1Gi"), **changes).played().said == [expected], row
+    full = replace(scene(subject, filling("o", "4/1Gi")), **changes)  # type: ignore[arg-type]
+    assert full.played().said == [expected], row
 
 
 def test_mode_in_place_waits_and_never_evicts() -> None:
