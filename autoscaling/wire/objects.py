@@ -354,13 +354,13 @@ def vpa_status_json(
     if recommendation is not None:
         body["recommendation"] = recommendation_json(recommendation)
     if conditions:
-        body["conditions"] = [_condition_json(c) for c in conditions]
+        body["conditions"] = [condition_json(c) for c in conditions]
     if observed_generation:
         body["observedGeneration"] = observed_generation
     return body
 
 
-def _condition_json(condition: VpaCondition) -> dict[str, Json]:
+def condition_json(condition: VpaCondition) -> dict[str, Json]:
     """Return one condition."""
     body: dict[str, Json] = {"type": condition.type, "status": condition.status.value}
     if condition.last_transition_time is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,13 +19,16 @@ from autoscaling.kube.retry import ONE_TRY
 from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.process import Driver
 from autoscaling.vpa import Vpa, VpaCondition
-from autoscaling.wire.objects import vpa_status_json
+from autoscaling.wire.objects import condition_json
 from updater.conditions import OWN_TYPES, Told, Verdicts, conditions_due
 
 RETRY_AFTER: Final = timedelta(minutes=10)
 """Time until a denied permission is tried again."""
 
 _FAILED_TEST: Final = 422
+_LIST: Final = "/status/conditions"
+
+Json = dict[str, object]
 
 log = structlog.get_logger()
 
@@ -98,16 +102,32 @@ class ConditionWriter:
 
 
 def conditions_patch(vpa: Vpa, conditions: tuple[VpaCondition, ...]) -> bytes:
-    """Return the JSON patch that replaces the conditions of a VPA, of the version that was observed.
+    """Return the JSON patch that changes the conditions of a VPA, of the version that was observed.
+
+    Entries of other types are not part of it, so they keep what we know nothing of.
 
     Args:
         vpa: The object as observed.
-        conditions: All of them.
+        conditions: All that it is to have, sorted by type.
     """
-    has_status = bool(vpa.conditions or vpa.recommendation or vpa.observed_generation)
-    status = vpa_status_json(conditions, None, 0)
-    change: dict[str, object] = {"op": "add", "path": "/status", "value": status}
-    if has_status:
-        change = {"op": "add", "path": "/status/conditions", "value": status.get("conditions", [])}
-    version = {"op": "test", "path": "/metadata/resourceVersion", "value": vpa.resource_version}
-    return msgspec.json.encode([version, change])
+    operations: list[Json] = [{"op": "test", "path": "/metadata/resourceVersion", "value": vpa.resource_version}]
+    bodies = {condition.type: condition_json(condition) for condition in conditions}
+    if not vpa.conditions:
+        has_status = bool(vpa.recommendation or vpa.observed_generation)
+        whole: Json = {"op": "add", "path": _LIST, "value": list(bodies.values())}
+        without: Json = {"op": "add", "path": "/status", "value": {"conditions": list(bodies.values())}}
+        return msgspec.json.encode([*operations, whole if has_status else without])
+    present = [condition.type for condition in vpa.conditions]
+    for place in reversed(range(len(present))):
+        kind = present[place]
+        if kind not in bodies:
+            operations.append({"op": "remove", "path": f"{_LIST}/{place}"})
+            del present[place]
+        elif kind in OWN_TYPES:
+            operations.append({"op": "replace", "path": f"{_LIST}/{place}", "value": bodies[kind]})
+    for kind, body in bodies.items():
+        if kind not in present:
+            place = bisect(present, kind)
+            operations.append({"op": "add", "path": f"{_LIST}/{place}", "value": body})
+            present.insert(place, kind)
+    return msgspec.json.encode(operations)

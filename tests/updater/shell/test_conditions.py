@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -107,6 +108,30 @@ async def test_an_object_without_a_status_gets_one(server: ApiServer) -> None:
     async with writing(server) as (writer, client, driver):
         await writer.write(await observed(client, "new"), blocked("new"), driver.time, driver.time + SECOND)
     assert status(server, "new") == {"conditions": [AS_WRITTEN]}
+
+
+async def test_entries_of_other_types_keep_what_we_know_nothing_of(server: ApiServer) -> None:
+    """Somebody's conditions in no order, of which ours come and go without a trace."""
+    others = [
+        {"type": "Zebra", "status": "True", "observedGeneration": 7},
+        {"type": "Apple", "status": "Unknown", "observedGeneration": 8},
+    ]
+    server.store.create(vpa_object("odd", status={"conditions": others}))
+    quota = replace(BLOCKED, type="QuotaWouldBlock")
+    ref = ObjectRef(RESOURCE.kind, "default", "odd")
+    async with writing(server) as (writer, client, driver):
+        for holding, expected in (
+            ((BLOCKED,), ["Zebra", "Apple", "ResizeBlocked"]),
+            ((BLOCKED, quota), ["Zebra", "Apple", "QuotaWouldBlock", "ResizeBlocked"]),
+            ((quota,), ["Zebra", "Apple", "QuotaWouldBlock"]),
+            ((), ["Zebra", "Apple"]),
+        ):
+            await writer.write(
+                await observed(client, "odd"), Verdicts({ref: holding}), driver.time, driver.time + SECOND
+            )
+            assert sorted(map(str, types(server, "odd"))) == sorted(expected)
+            assert [each for each in _conditions(status(server, "odd")) if "observedGeneration" in str(each)] == others
+    assert _conditions(status(server, "odd")) == others
 
 
 async def test_what_was_not_judged_stays_as_it_is(server: ApiServer) -> None:
