@@ -83,8 +83,7 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     announce(config)
     telemetry = telemetry_of(process, config)
     client = await open_client(process, config, "admission-controller")
-    by_owner = config.switches().jobs_and_cronjobs_match_by_owner
-    caches = Caches(client, config.api_group, config.vpa_object_namespace, runs_match_by_owner=by_owner)
+    caches = Caches(client, config.api_group, config.vpa_object_namespace, config.switches())
     process.run_in_background("caches", follow(caches))
     context = ServingContext(tls_rules(config.min_tls_version, config.tls_ciphers))
     in_use = CertificateInUse(context, telemetry.measures, partial(telemetry.vitals.there, _CERTIFICATE))

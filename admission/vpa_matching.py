@@ -21,7 +21,7 @@ from autoscaling.targets import KnownControllers, target_selector
 from autoscaling.vpa import UpdateMode, Vpa
 
 TargetName = tuple[str, str]
-"""Kind and name of a VPA's target; the API version does not count (spec: admission:6.5)."""
+"""Kind and name of a VPA's target; the API version does not count there (spec: admission:6.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,14 @@ class ClusterView:
         vpas: By namespace, then by target; VPAs without a target are left out.
         controllers: The well-known workloads, and what scale subresources of others said.
         limits: By namespace, its LimitRanges merged.
+        compares_groups: Whether a target is told by its API group, too (beyond:B-30).
     """
 
     is_complete: bool
     vpas: Mapping[str, Mapping[TargetName, tuple[Vpa, ...]]]
     controllers: KnownControllers
     limits: Mapping[str, NamespaceLimits]
+    compares_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def match_vpa(pod: Pod, view: ClusterView) -> Match:
     if topmost is None:
         return Match(None, Reason.OWNER_NOT_SCALABLE, str(controller))
     candidates = _with_selectors(in_namespace.get((topmost.kind, topmost.name), ()), view)
-    return Match(controlling_vpa(candidates, topmost, pod.labels))
+    return Match(controlling_vpa(candidates, topmost, pod.labels, compares_groups=view.compares_groups))
 
 
 def _with_selectors(vpas: tuple[Vpa, ...], view: ClusterView) -> Iterator[SelectingVpa]:

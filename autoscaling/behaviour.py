@@ -242,6 +242,14 @@ class Behaviour:
         "A resize that a LimitRange or a ResourceQuota would refuse is not sent, and the pod not evicted for it, as a "
         "new pod would be refused as well. Otherwise the refusal leads to eviction in mode InPlaceOrRecreate.",
     )
+    custom_controllers: bool = _switch(
+        "B-30, K-8, K-27, K-28, cases 23, 25",
+        "Pods whose direct controller is of a custom kind have the budget that its scale gives them, or that of the "
+        "pods there are; a target is told by its API group, too; and of several VPAs for one target the oldest counts, "
+        "whatever its mode, unless that is Off, which the condition TargetConflict of all of them says. Otherwise "
+        "custom kinds have no budget, so all of their pods may go at once, and VPAs that the mode rules out let others "
+        "act.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

@@ -10,22 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from autoscaling.objectref import ObjectRef
-from autoscaling.ownership import ControllerKey
+from autoscaling.ownership import ControllerKey, api_group
 from autoscaling.vpa import TargetRef
-
-_GROUPS: Final[Mapping[str, str]] = {
-    "CronJob": "batch",
-    "DaemonSet": "apps",
-    "Deployment": "apps",
-    "Job": "batch",
-    "ReplicaSet": "apps",
-    "ReplicationController": "",
-    "StatefulSet": "apps",
-}
-"""API group of each kind that a VPA's target is told by alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +62,12 @@ ScaledObject = tuple[str, str, str, str]
 
 def scaled_object(hpa: Hpa) -> ScaledObject:
     """Return what a horizontal autoscaler scales."""
-    return hpa.namespace, _group(hpa.target.api_version), hpa.target.kind, hpa.target.name
+    return hpa.namespace, api_group(hpa.target.api_version), hpa.target.kind, hpa.target.name
 
 
 def controller_object(key: ControllerKey) -> ScaledObject:
     """Return the object behind a controller; the kind alone tells the group of a well-known one (recommender 11.1)."""
-    group = _GROUPS[key.kind] if key.is_well_known else _group(key.api_version)
-    return key.namespace, group, key.kind, key.name
-
-
-def _group(api_version: str) -> str:
-    """Return the group of ``group/version``, empty for the core group."""
-    group, slash, _ = api_version.partition("/")
-    return group if slash else ""
+    return key.namespace, key.group, key.kind, key.name
 
 
 class HpaIndex:

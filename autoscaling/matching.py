@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from typing import Final
 
 from autoscaling.errors import EvenkeelError
-from autoscaling.ownership import ControllerKey
-from autoscaling.vpa import Vpa
+from autoscaling.ownership import ControllerKey, api_group
+from autoscaling.vpa import TargetRef, Vpa
 
 
 class InvalidSelectorError(EvenkeelError, ValueError):
@@ -159,13 +160,33 @@ class SelectingVpa:
     selector: Selector
 
 
-def is_match(candidate: SelectingVpa, topmost: ControllerKey, labels: Mapping[str, str]) -> bool:
-    """Say whether a VPA is for the pods of a controller: namespace, kind and name, then labels (updater M-9)."""
+_FORMER_GROUPS: Final = frozenset({"extensions"})
+"""Groups that well-known kinds had before; old manifests still name them."""
+
+
+def is_of_group(target: TargetRef, topmost: ControllerKey) -> bool:
+    """Say whether a target and a controller of the same kind and name are of the same API group (updater K-28).
+
+    A target that names no group is taken to mean the controller.
+    """
+    named = api_group(target.api_version)
+    return not target.api_version or named == topmost.group or (topmost.is_well_known and named in _FORMER_GROUPS)
+
+
+def is_match(
+    candidate: SelectingVpa, topmost: ControllerKey, labels: Mapping[str, str], *, compares_groups: bool = False
+) -> bool:
+    """Say whether a VPA is for the pods of a controller: namespace, kind and name, then labels (updater M-9).
+
+    Args:
+        compares_groups: Whether the API group has to be the same, too (beyond:B-30).
+    """
     target = candidate.vpa.target_ref
     return (
         target is not None
         and candidate.vpa.namespace == topmost.namespace
         and (target.kind, target.name) == (topmost.kind, topmost.name)
+        and (not compares_groups or is_of_group(target, topmost))
         and candidate.selector.matches(labels)
     )
 
@@ -184,6 +205,12 @@ def controlling_vpa(
     candidates: Iterable[SelectingVpa],
     topmost: ControllerKey,
     labels: Mapping[str, str],
+    *,
+    compares_groups: bool = False,
 ) -> Vpa | None:
-    """Return the VPA that controls a pod, None where no candidate matches."""
-    return strongest(c.vpa for c in candidates if is_match(c, topmost, labels))
+    """Return the VPA that controls a pod, None where no candidate matches.
+
+    Args:
+        compares_groups: See ``is_match``.
+    """
+    return strongest(c.vpa for c in candidates if is_match(c, topmost, labels, compares_groups=compares_groups))

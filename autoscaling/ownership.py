@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from autoscaling.errors import EvenkeelError
 from autoscaling.pod import Owner, Pod
 
-WELL_KNOWN_KINDS = frozenset(
-    {"CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"},
-)
+WELL_KNOWN_GROUPS: Final[Mapping[str, str]] = {
+    "CronJob": "batch",
+    "DaemonSet": "apps",
+    "Deployment": "apps",
+    "Job": "batch",
+    "ReplicaSet": "apps",
+    "ReplicationController": "",
+    "StatefulSet": "apps",
+}
+"""API group of each kind that is told by its kind alone."""
+WELL_KNOWN_KINDS = frozenset(WELL_KNOWN_GROUPS)
+
+
+def api_group(api_version: str) -> str:
+    """Return the group of ``group/version``, empty for the core group."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,11 @@ class ControllerKey:
     def is_well_known(self) -> bool:
         """Whether the kind is one of the seven that are read from caches."""
         return self.kind in WELL_KNOWN_KINDS
+
+    @property
+    def group(self) -> str:
+        """The API group; of a well-known kind its own, whatever the reference to it says (spec: recommender:11.1)."""
+        return WELL_KNOWN_GROUPS[self.kind] if self.is_well_known else api_group(self.api_version)
 
     def __str__(self) -> str:
         return f"{self.api_version}.{self.kind}/{self.name} in namespace {self.namespace}"

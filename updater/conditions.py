@@ -50,6 +50,7 @@ TYPE_OF_REASON: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.FORBIDDEN_BY_POLICY: RESIZE_BLOCKED,
         Reason.QUOTA_WOULD_BLOCK: QUOTA_WOULD_BLOCK,
         Reason.QOS_WOULD_CHANGE: QOS_WOULD_CHANGE,
+        Reason.TARGET_CONFLICT: TARGET_CONFLICT,
     }
 )
 """Reasons that are told as conditions; of several that one VPA's pods have for one type, the first here is given."""

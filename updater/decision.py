@@ -91,6 +91,10 @@ class Reason(Enum):
         "namespace_ignored",
         "The VPA's namespace is one of those to be ignored.",
     )
+    TARGET_CONFLICT = (
+        "target_conflict",
+        "Other VPAs have the same target; the oldest of them counts.",
+    )
     TARGET_UNRESOLVED = (
         "target_unresolved",
         "The pods of the VPA's target cannot be told: it has no target, or its target is missing or unreadable.",

@@ -92,7 +92,7 @@ def form_groups(
     left_out: dict[ObjectRef, Reason] = {}
     for key, live in pods.items():
         is_below = len(live) < required
-        configured = _configured(key, len(live), workloads)
+        configured = _configured(key, len(live), workloads, settings)
         if is_below and not skips_minimum and not any(is_boosted(pod) for pod in live):
             left_out[key] = Reason.BELOW_MIN_REPLICAS
         elif configured is None:
@@ -112,7 +112,7 @@ def is_boosted(pod: Pod) -> bool:
     return any(key.startswith(BOOST_ANNOTATION_PREFIX) for key in pod.annotations or ())
 
 
-def _configured(key: ObjectRef, live: int, workloads: Mapping[ObjectRef, Workload]) -> int | None:
+def _configured(key: ObjectRef, live: int, workloads: Mapping[ObjectRef, Workload], settings: Settings) -> int | None:
     """Return how many pods a controller wants, None where its group has to be left out (updater R-4)."""
     if key.kind == "Job":
         return live
@@ -121,4 +121,6 @@ def _configured(key: ObjectRef, live: int, workloads: Mapping[ObjectRef, Workloa
         return (workload.replicas or None) if workload else None
     if key.kind == "DaemonSet":
         return (workload.desired_scheduled or None) if workload else None
-    return 0
+    if not settings.behaviour.custom_controllers:
+        return 0
+    return (workload.replicas if workload else None) or live

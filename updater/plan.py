@@ -111,7 +111,7 @@ class Plan:
                 backoff=memory.backoff.keeping(selection.live_uids),
                 sightings=memory.sightings.keeping(selection.live_uids),
             )
-        dropped = tuple(left_alone(d.vpa, d.reason) for d in selection.dropped)
+        dropped = tuple(left_alone(d.vpa, d.reason, detail=d.detail) for d in selection.dropped)
         rooms, storms = _rooms(snapshot, settings), _storms(snapshot, settings)
         return _advanced(cls(Round(snapshot, selection, now, memory, settings, rooms, storms), settled=dropped))
 

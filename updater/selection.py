@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from autoscaling.matching import SelectingVpa, strongest
+from autoscaling.matching import SelectingVpa, is_of_group, strongest
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, OwnerLookupError, pod_controller
 from autoscaling.pod import Pod, PodPhase
-from autoscaling.vpa import UpdateMode, Vpa
+from autoscaling.vpa import TargetRef, UpdateMode, Vpa
 from updater.decision import Reason
 from updater.settings import Settings
 from updater.snapshot import Snapshot
@@ -37,10 +37,11 @@ class ControlledPods:
 
 @dataclass(frozen=True, slots=True)
 class DroppedVpa:
-    """A VPA that takes no part in the round, and why."""
+    """A VPA of which something is to be said by itself, mostly that it takes no part in the round, and why."""
 
     vpa: ObjectRef
     reason: Reason
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def passive_reason(vpa: Vpa) -> Reason | None:
 def select(snapshot: Snapshot, settings: Settings) -> Selection:
     """Choose the VPAs of a round and find the pods of each.
 
-    A pod whose owners cannot be followed to the top belongs to no VPA.
+    A pod whose owners cannot be followed to the top belongs to no VPA. With ``custom_controllers`` a VPA whose mode
+    leaves running pods alone keeps its pods from the others all the same (updater K-27).
     """
     chosen: list[SelectingVpa] = []
     dropped: list[DroppedVpa] = []
@@ -81,14 +83,59 @@ def select(snapshot: Snapshot, settings: Settings) -> Selection:
             chosen.append(candidate)
         else:
             dropped.append(DroppedVpa(candidate.vpa.ref, reason))
+    dropped += conflicts(snapshot.vpas, settings)
     if not chosen:
         return Selection((), tuple(dropped), None)
     live = [pod for pod in snapshot.pods if is_live(pod)]
+    is_by_target = settings.behaviour.custom_controllers
+    contenders = [c for c in snapshot.vpas if _contends(c, settings)] if is_by_target else chosen
+    taking_part = {candidate.vpa.ref for candidate in chosen}
+    controlled = _controlled(live, contenders, snapshot.controllers, is_by_target=is_by_target)
     return Selection(
-        controlled=_controlled(live, chosen, snapshot.controllers),
+        controlled=tuple(one for one in controlled if one.vpa.ref in taking_part),
         dropped=tuple(dropped),
         live_uids=frozenset(pod.uid for pod in live),
     )
+
+
+def conflicts(vpas: Iterable[SelectingVpa], settings: Settings) -> tuple[DroppedVpa, ...]:
+    """Return what is said of VPAs that share a target with others; those in mode Off are nobody's rivals.
+
+    Spec: beyond:B-30, case:23.
+    """
+    if not settings.behaviour.custom_controllers:
+        return ()
+    rivals: defaultdict[tuple[str, str, str, str], list[Vpa]] = defaultdict(list)
+    for selecting in vpas:
+        vpa = selecting.vpa
+        if vpa.target_ref is not None and vpa.update_mode is not UpdateMode.OFF:
+            target = vpa.target_ref
+            rivals[vpa.namespace, _target_group(target), target.kind, target.name].append(vpa)
+    return tuple(
+        DroppedVpa(vpa.ref, Reason.TARGET_CONFLICT, _conflict_detail(vpa, together))
+        for together in rivals.values()
+        if len(together) > 1
+        for vpa in together
+    )
+
+
+def _target_group(target: TargetRef) -> str:
+    """Return the API group of a target, for well-known kinds whatever it was called before."""
+    return ControllerKey("", target.kind, target.name, target.api_version).group
+
+
+def _conflict_detail(vpa: Vpa, together: Iterable[Vpa]) -> str:
+    """Say which of several VPAs counts and which ones do not."""
+    rivals = list(together)
+    winner = strongest(rivals)
+    others = ", ".join(sorted(rival.name for rival in rivals if rival.ref != vpa.ref))
+    counts = "this one counts" if winner is vpa else f"{winner.name if winner else ''} counts"
+    return f"{others}; as the older one {counts}; delete the others or give them targets of their own"
+
+
+def _contends(candidate: SelectingVpa, settings: Settings) -> bool:
+    """Say whether a VPA keeps pods from others, whether or not it takes part in the round (updater K-27)."""
+    return candidate.vpa.namespace not in settings.ignored_namespaces and not candidate.selector.is_nothing
 
 
 def _drop_reason(candidate: SelectingVpa, settings: Settings) -> Reason | None:
@@ -109,10 +156,12 @@ def _controlled(
     pods: Iterable[Pod],
     chosen: Iterable[SelectingVpa],
     controllers: Controllers,
+    *,
+    is_by_target: bool,
 ) -> tuple[ControlledPods, ...]:
     """Return the pods of each VPA that has some."""
     contenders = [_Contender(candidate) for candidate in chosen]
-    climb = _Climb(controllers, contenders)
+    climb = _Climb(controllers, contenders, is_by_target=is_by_target)
     for pod in pods:
         direct = pod_controller(pod)
         route = climb.from_controller(direct) if direct is not None else None
@@ -149,7 +198,8 @@ class _Route:
 class _Climb:
     """Finds the route of a direct controller once, for all of its pods."""
 
-    def __init__(self, controllers: Controllers, contenders: Iterable[_Contender]) -> None:
+    def __init__(self, controllers: Controllers, contenders: Iterable[_Contender], *, is_by_target: bool) -> None:
+        self._is_by_target = is_by_target
         self._controllers = controllers
         self._routes: dict[ControllerKey, _Route | None] = {}
         self._by_target: defaultdict[tuple[str, str, str], list[_Contender]] = defaultdict(list)
@@ -172,10 +222,22 @@ class _Climb:
             return None
         if topmost is None:
             return None
-        contenders = self._by_target.get((topmost.namespace, topmost.kind, topmost.name))
+        contenders = self._by_target.get((topmost.namespace, topmost.kind, topmost.name), [])
+        if self._is_by_target:
+            contenders = [c for c in contenders if _is_of_group(c, topmost)]
         if not contenders:
             return None
-        return _Route(ObjectRef(direct.kind, direct.namespace, direct.name), tuple(_ranked(contenders)))
+        ranked = tuple(_ranked(contenders))
+        if self._is_by_target:
+            # One in mode Off acts on no pod, so it yields to any other, as it does in the webhook.
+            ranked = tuple(sorted(ranked, key=lambda c: c.selecting.vpa.update_mode is UpdateMode.OFF))
+        return _Route(ObjectRef(direct.kind, direct.namespace, direct.name), ranked)
+
+
+def _is_of_group(contender: _Contender, topmost: ControllerKey) -> bool:
+    """Say whether a VPA's target is of the controller's API group."""
+    target = contender.selecting.vpa.target_ref
+    return target is not None and is_of_group(target, topmost)
 
 
 def _ranked(contenders: Iterable[_Contender]) -> Iterator[_Contender]:

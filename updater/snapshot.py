@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from autoscaling.limitrange import LimitRange, NamespaceLimits, merge
-from autoscaling.matching import SelectingVpa
+from autoscaling.matching import NOTHING, SelectingVpa
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
 from autoscaling.pod import Pod
@@ -24,7 +24,7 @@ class Snapshot:
             that matches nothing stands for a target that could not be resolved.
         pods: Every pod, in cache order.
         controllers: Owner references and scale answers, for the way from a pod to its topmost controller.
-        workloads: The cached objects of the seven well-known kinds.
+        workloads: The cached objects of the seven well-known kinds, and what is known of others by their scale.
         limits: Merged LimitRanges by namespace.
         surroundings: What else tells whether a change would do harm.
     """
@@ -58,6 +58,17 @@ class Snapshot:
             vpas=tuple(vpas),
             pods=tuple(pods),
             controllers=controllers_of(cached, scales),
-            workloads={workload.ref: workload for workload in cached},
+            workloads={**_scaled(scales), **{workload.ref: workload for workload in cached}},
             limits={namespace: merge(found) for namespace, found in by_namespace.items()},
         )
+
+
+def _scaled(scales: Mapping[ControllerKey, ScaleAnswer]) -> dict[ObjectRef, Workload]:
+    """Return what scale subresources say of controllers of custom kinds (updater K-8)."""
+    return {
+        ObjectRef(key.kind, key.namespace, key.name): Workload(
+            key.kind, key.namespace, key.name, NOTHING, key.api_version, replicas=answer.replicas
+        )
+        for key, answer in scales.items()
+        if answer.is_found
+    }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from admission.vpa_matching import ClusterView, TargetName
+from autoscaling.behaviour import UPSTREAM, Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
@@ -99,12 +100,11 @@ class Caches:
         client: Calls to the API server.
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
-        runs_match_by_owner: See ``KnownControllers``.
+        behaviour: Whether Jobs are known by their owners, and targets by their API groups.
     """
 
-    def __init__(
-        self, client: KubeClient, group: str, namespace: str = "", *, runs_match_by_owner: bool = False
-    ) -> None:
+    def __init__(self, client: KubeClient, group: str, namespace: str = "", behaviour: Behaviour = UPSTREAM) -> None:
+        self._compares_groups = behaviour.custom_controllers
         self._vpas = VpaIndex()
         self._limits = LimitIndex()
         vpa_callbacks = replace(logging_callbacks(Vpa), on_change=self._take_vpa)
@@ -114,7 +114,10 @@ class Caches:
         self._vpa_store = WatchedStore(client, vpas, versioned(decode_vpa), vpa_callbacks)
         self._limit_store = WatchedStore(client, limits, identified(decode_limit_range), limit_callbacks)
         self._controllers = ControllerCache(
-            client, namespace, logging_callbacks(Workload), runs_match_by_owner=runs_match_by_owner
+            client,
+            namespace,
+            logging_callbacks(Workload),
+            runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
         )
 
     def start(self) -> list[asyncio.Task[None]]:
@@ -147,7 +150,11 @@ class Caches:
     def view(self) -> ClusterView:
         """Return the caches as they are now; not to be kept over an await."""
         return ClusterView(
-            self.is_synced, self._vpas.by_namespace, self._controllers.known(), self._limits.by_namespace
+            self.is_synced,
+            self._vpas.by_namespace,
+            self._controllers.known(),
+            self._limits.by_namespace,
+            self._compares_groups,
         )
 
     def look_up_later(self, key: ControllerKey) -> None:

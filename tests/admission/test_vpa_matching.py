@@ -67,6 +67,21 @@ def test_the_topmost_controller_is_what_counts() -> None:
     assert chosen(view(at_replica_set, selectors=selectors)) is None
 
 
+@pytest.mark.parametrize(
+    ("row", "api_version", "compares", "expected"),
+    [
+        ("updater:K-28", "apps/v1", True, "v"),
+        ("updater:K-28", "extensions/v1beta1", True, "v"),
+        ("updater:K-28", "example.com/v1", True, None),
+        ("updater:K-28", "example.com/v1", False, "v"),
+    ],
+)
+def test_a_target_may_be_told_by_its_group(row: str, api_version: str, *, compares: bool, expected: str | None) -> None:
+    """Spec: beyond:B-30."""
+    foreign = replace(named("v"), target_ref=TargetRef("Deployment", "d", api_version))
+    assert chosen(replace(view(foreign), compares_groups=compares)) == expected
+
+
 def test_the_last_controller_reference_wins() -> None:
     """Spec: admission:6.3."""
     owners = (replace(REPLICA_SET, name="other"), REPLICA_SET, replace(ROLLOUT, controller=False))

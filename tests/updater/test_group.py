@@ -20,6 +20,7 @@ from tests.updater.situations import (
     OFF,
     RECREATE,
     SELECTOR,
+    UPSTREAM,
     annotated,
     group,
     pending,
@@ -123,12 +124,20 @@ def test_daemon_sets_go_by_the_desired_number(row: str, desired: int, running: i
         ("updater:R-4", "Job", workload("Job", 9), 3),
         ("updater:R-4", "Deployment", workload("Deployment", 9), 0),
         ("updater:R-4", "Gang", None, 0),
+        ("updater:R-4", "Gang", workload("Gang", 5), 0),
+        # A scale that was read counts, else the pods that there are (updater:K-8).
+        ("beyond:B-30", "Gang", workload("Gang", 5), 5),
+        ("beyond:B-30", "Gang", workload("Gang", 0), 3),
+        ("beyond:B-30", "Gang", None, 3),
+        ("beyond:B-30", "Deployment", workload("Deployment", 9), 9),
+        ("beyond:B-30", "ReplicaSet", None, None),
     ],
 )
 def test_configured_pods(row: str, kind: str, known: Workload | None, configured: int | None) -> None:
     workloads = {known.ref: known} if known else {}
     key = ObjectRef(kind, "default", "rs")
-    found = form_groups(members(*several(3), kind=kind), vpa_of(RECREATE), workloads, Settings()).of(key)
+    settings = Settings(behaviour=replace(UPSTREAM, custom_controllers=row.startswith("beyond")))
+    found = form_groups(members(*several(3), kind=kind), vpa_of(RECREATE), workloads, settings).of(key)
     if configured is None:
         assert found is Reason.REPLICAS_UNKNOWN
     else:

@@ -22,6 +22,7 @@ from tests.updater.situations import (
     OFF,
     RECREATE,
     SELECTOR,
+    UPSTREAM,
     owned,
     pending,
     replica_set,
@@ -101,6 +102,7 @@ def test_live_pods(row: str, subject: Pod, live: bool) -> None:
     assert selection.live_uids == (frozenset({"uid-p0"}) if live else frozenset())
 
 
+AS_UPSTREAM = Settings(behaviour=UPSTREAM)
 UNSAID = Owner("v1", "Note", "n")
 OTHER = Owner("v1", "Note", "n", controller=False)
 OWNER = small().owners[0]
@@ -139,7 +141,7 @@ def test_pods_without_a_controller_are_invisible(row: str, owners: tuple[Owner, 
     ],
 )
 def test_the_target_is_the_topmost_controller(row: str, vpa: Vpa, controlled: bool) -> None:
-    assert pairs(select(snapshot(vpa), Settings())) == ({"v": ["p0"]} if controlled else {})
+    assert pairs(select(snapshot(vpa), AS_UPSTREAM)) == ({"v": ["p0"]} if controlled else {})
 
 
 def test_the_selector_has_to_match_too() -> None:
@@ -164,7 +166,94 @@ DAY = timedelta(days=1)
     ],
 )
 def test_the_strongest_vpa_wins(row: str, vpas: tuple[Vpa, ...], winner: str) -> None:
-    assert pairs(select(snapshot(*vpas), Settings())) == {winner: ["p0"]}
+    for settings in (AS_UPSTREAM, Settings()):
+        assert pairs(select(snapshot(*vpas), settings)) == {winner: ["p0"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "vpas", "expected", "upstream"),
+    [
+        # The webhook would give the pod's replacement to the older one, whose mode leaves running pods alone.
+        ("updater:K-27", (named("a", DAY), named("b", 2 * DAY, INITIAL)), {}, {"a": ["p0"]}),
+        ("updater:K-27", (named("a", 2 * DAY), named("b", DAY, INITIAL)), {"a": ["p0"]}, {"a": ["p0"]}),
+        # One in mode Off acts on nothing, not even where a boost keeps it in the round.
+        ("updater:K-27", (named("a", DAY), named("b", 2 * DAY, OFF)), {"a": ["p0"]}, {"a": ["p0"]}),
+        (
+            "updater:K-27",
+            (named("a", DAY), replace(named("b", 2 * DAY, OFF), startup_boost=StartupBoost())),
+            {"a": ["p0"]},
+            {"b": ["p0"]},
+        ),
+        (
+            "updater:K-27",
+            (replace(named("b", 2 * DAY, OFF), startup_boost=StartupBoost()),),
+            {"b": ["p0"]},
+            {"b": ["p0"]},
+        ),
+    ],
+)
+def test_the_controlling_vpa_is_chosen_before_modes_are_looked_at(
+    row: str, vpas: tuple[Vpa, ...], expected: dict[str, list[str]], upstream: dict[str, list[str]]
+) -> None:
+    """Spec: beyond:B-30."""
+    assert pairs(select(snapshot(*vpas), Settings())) == expected
+    assert pairs(select(snapshot(*vpas), AS_UPSTREAM)) == upstream
+
+
+def of_group(api_version: str, kind: str = "Deployment", name: str = "d") -> Vpa:
+    """Return a VPA whose target is of an API group."""
+    return replace(vpa_of(RECREATE), target_ref=TargetRef(kind, name, api_version))
+
+
+@pytest.mark.parametrize(
+    ("row", "vpa", "expected"),
+    [
+        ("updater:K-28", of_group("apps/v1"), True),
+        ("updater:K-28", of_group("apps/v1beta1"), True),
+        ("updater:K-28", of_group("extensions/v1beta1"), True),
+        ("updater:K-28", of_group(""), True),
+        ("updater:K-28", of_group("example.com/v1"), False),
+        ("updater:K-28", of_group("v1"), False),
+    ],
+)
+def test_a_target_is_told_by_its_group_too(row: str, vpa: Vpa, *, expected: bool) -> None:
+    """Spec: beyond:B-30."""
+    assert pairs(select(snapshot(vpa), Settings())) == ({"v": ["p0"]} if expected else {})
+    assert pairs(select(snapshot(vpa), AS_UPSTREAM)) == {"v": ["p0"]}
+
+
+def test_custom_kinds_of_the_same_name_are_told_apart() -> None:
+    """Spec: beyond:B-30, updater:K-28."""
+    scales = {ControllerKey("default", "Gang", "g", "one.com/v1"): ScaleAnswer(is_found=True)}
+    pods = (owned(small(), "Gang", "g", "one.com/v1"),)
+    one, two = of_group("one.com/v2", "Gang", "g"), replace(of_group("two.com/v1", "Gang", "g"), name="other")
+    assert pairs(select(snapshot(one, two, pods=pods, scales=scales), Settings())) == {"v": ["p0"]}
+    assert pairs(select(snapshot(two, pods=pods, scales=scales), Settings())) == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "vpas", "expected"),
+    [
+        (
+            "case:23",
+            (named("a", DAY), named("b", 2 * DAY)),
+            {"a": "b; as the older one b", "b": "a; as the older one this"},
+        ),
+        ("case:23", (named("a", DAY, INITIAL), named("b", DAY)), {"a": "b; as the older one this", "b": "a; as"}),
+        ("case:23", (named("a", DAY), named("b", 2 * DAY, OFF)), {}),
+        ("case:23", (named("a", DAY), replace(named("b", DAY), target_ref=TargetRef("Deployment", "e"))), {}),
+        ("case:23", (named("a", DAY), replace(named("b", DAY), namespace="other")), {}),
+        ("case:23", (named("a", DAY), replace(of_group("apps/v1beta1"), name="b")), {"a": "b; as", "b": "a; as"}),
+        ("case:23", (named("a", DAY), replace(of_group("example.com/v1", "Gang"), name="b")), {}),
+    ],
+)
+def test_vpas_that_share_a_target_are_told(row: str, vpas: tuple[Vpa, ...], expected: dict[str, str]) -> None:
+    """Spec: beyond:B-30."""
+    dropped = select(snapshot(*vpas), Settings()).dropped
+    found = {d.vpa.name: d.detail for d in dropped if d.reason is Reason.TARGET_CONFLICT}
+    assert found.keys() == expected.keys()
+    assert all(found[name].startswith(text) for name, text in expected.items())
+    assert not any(d.reason is Reason.TARGET_CONFLICT for d in select(snapshot(*vpas), AS_UPSTREAM).dropped)
 
 
 def test_custom_controllers_count_where_they_scale() -> None:

@@ -23,7 +23,7 @@ from autoscaling.pod import Pod
 from autoscaling.runtime.contradictions import ContradictionReport
 from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.targets import KnownControllers, target_selector
-from autoscaling.vpa import Vpa
+from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
 from autoscaling.wire.pods import (
     decode_placed_pod,
@@ -74,6 +74,7 @@ class Caches:
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self._on_pod = on_pod
+        self._is_by_target = behaviour.custom_controllers
         self._report = ContradictionReport()
         self.controllers = ControllerCache(
             client,
@@ -141,9 +142,16 @@ class Caches:
             topmost = await self._settled(partial(_climb, key))
         except OwnerLookupError:
             return None
+        if topmost is None:
+            return None
         in_namespace = [vpa for vpa in self.vpas.snapshot() if vpa.namespace == pod.namespace]
         candidates = [SelectingVpa(vpa, await self._selector(vpa)) for vpa in in_namespace]
-        found = controlling_vpa(candidates, topmost, pod.labels) if topmost is not None else None
+        found: Vpa | None = None
+        if self._is_by_target:
+            # One in mode Off yields to any other, as it does in the webhook that boosted the pod (beyond:B-30).
+            acting = [c for c in candidates if c.vpa.update_mode is not UpdateMode.OFF]
+            found = controlling_vpa(acting, topmost, pod.labels, compares_groups=True)
+        found = found or controlling_vpa(candidates, topmost, pod.labels, compares_groups=self._is_by_target)
         return next((candidate for candidate in candidates if candidate.vpa is found), None)
 
     async def observe(self) -> Snapshot:

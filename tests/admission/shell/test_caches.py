@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from admission.shell.caches import Caches, LimitIndex, VpaIndex
+from autoscaling.behaviour import UPSTREAM
 from autoscaling.errors import ApiError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.table import Change
@@ -144,12 +145,19 @@ async def test_runs_of_jobs_may_be_told_by_their_owners(cluster: ApiServer, clie
     spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}}
     metadata = {"name": "nightly", "namespace": "default"}
     cluster.store.create({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec})
-    made = Caches(client, GROUP, runs_match_by_owner=by_owner)
+    made = Caches(client, GROUP, behaviour=replace(UPSTREAM, jobs_and_cronjobs_match_by_owner=by_owner))
     made.start()
     await made.wait_synced(10)
     selector = made.view().controllers.selector(ControllerKey("default", "CronJob", "nightly", "batch/v1"))
     assert selector.matches({}) is by_owner
     await made.stop()
+
+
+@pytest.mark.parametrize("compares", [True, False])
+def test_targets_may_be_told_by_their_groups(client: KubeClient, *, compares: bool) -> None:
+    """Spec: beyond:B-30."""
+    caches = Caches(client, GROUP, behaviour=replace(UPSTREAM, custom_controllers=compares))
+    assert caches.view().compares_groups is compares
 
 
 async def test_a_view_is_complete_once_every_cache_is_filled(caches: Caches) -> None:

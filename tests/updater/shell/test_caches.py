@@ -64,6 +64,27 @@ async def test_whose_a_run_without_labels_is(row: str, profile: Profile, name: s
     assert snapshot.vpas[0].selector.is_nothing is (name is None)
 
 
+@pytest.mark.parametrize(("profile", "expected"), [(Profile.EVENKEEL, "web"), (Profile.UPSTREAM, "aside")])
+async def test_a_boost_is_taken_back_for_the_vpa_that_acts(profile: Profile, expected: str) -> None:
+    """Spec: beyond:B-30 (K-27, UQ-5). The webhook passes by the older VPA in mode Off."""
+    server = api_server()
+    aside = vpa_object("aside", targetRef={"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
+    assert isinstance(aside["spec"], dict)
+    aside["spec"]["updatePolicy"] = {"updateMode": "Off"}
+    for vpa in (aside, vpa_object()):
+        server.store.create(vpa)
+    deploy(server)
+    async with client_for(server) as client:
+        caches = Caches(client, GROUP, "", None, Behaviour.of(profile))
+        caches.start()
+        await caches.wait_synced(10)
+        # Made in the same second, so the name decides.
+        found = await caches.controlling(caches.pods.snapshot()[0])
+        await caches.stop()
+    assert found is not None
+    assert found.vpa.name == expected
+
+
 EVENKEEL = Behaviour.of(Profile.EVENKEEL)
 AROUND = ("/nodes$", "/poddisruptionbudgets$", "/resourcequotas$")
 
