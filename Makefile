@@ -45,6 +45,7 @@ check-coverage: setup ## Run the tests with branch coverage and report it.
 
 docs: setup ## Write the generated pages of docs/ anew.
 	$(BIN)/python -m evenkeel.cli.document_flags > docs/flags.md
+	$(BIN)/python -m evenkeel.cli.document_switches docs/parity.md
 
 PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
 parity: setup ## Compare with upstream (needs Go); ONLY=recommender|updater|admission|process, CASES=n, SEED=s.

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cli.document_flags import render_flags
+from evenkeel.cli.document_switches import render_switches
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("autoscaling", "recommender", "updater", "admission", "evenkeel")
@@ -66,16 +67,14 @@ def test_the_page_of_flags_is_current() -> None:
     assert (ROOT / "docs" / "flags.md").read_text() == render_flags(), "run `make docs`"
 
 
-def test_every_behaviour_has_its_line_in_the_parity_page() -> None:
-    from dataclasses import fields  # noqa: PLC0415 the test is about these fields alone
-
-    from autoscaling.behaviour import Behaviour  # noqa: PLC0415
-
+def test_the_table_of_switches_is_current() -> None:
     page = (ROOT / "docs" / "parity.md").read_text()
-    for switch in fields(Behaviour):
-        assert f"`{switch.name}`" in page
-        assert switch.metadata["rule"] in page
-        assert switch.metadata["effect"] in page
+    assert page == render_switches(page), "run `make docs`"
+
+
+def test_a_page_without_a_place_for_the_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="put these lines back"):
+        render_switches("# Parity")
 
 
 def _tested_rules() -> set[str]:

@@ -1,0 +1,41 @@
+"""Writes the table of switches in docs/parity.md; run as ``python -m evenkeel.cli.document_switches PAGE``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from autoscaling.behaviour import Behaviour
+
+_BEGIN = "<!-- The table is generated: `make docs` writes it. -->\n"
+_END = "<!-- End of the table. -->\n"
+
+
+def render_switches(page: str) -> str:
+    """Return a page with its table of switches written anew.
+
+    Raises:
+        ValueError: The page does not mark where the table is.
+    """
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"the page has no table between {_BEGIN.strip()!r} and {_END.strip()!r}; put these lines back")
+    return f"{before}{begin}\n{_table()}\n{end}{after}"
+
+
+def _table() -> str:
+    """Return one row for each switch, in the order of their declaration."""
+    rows = "".join(f"| `{f.name}` | {f.metadata['rule']} | {f.metadata['effect']} |\n" for f in fields(Behaviour))
+    return f"| switch | rule | effect when on |\n|---|---|---|\n{rows}"
+
+
+def main() -> None:
+    """Write the table of the page that is named on the command line."""
+    path = Path(sys.argv[1])
+    path.write_text(render_switches(path.read_text()))
+
+
+if __name__ == "__main__":
+    main()
