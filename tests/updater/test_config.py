@@ -50,8 +50,14 @@ LOGGING = {
 OWN = {
     "api-group": "autoscaling.evenkeel.dev",
     "behaviour": "",
+    "cluster-change-rate-burst": "0",
+    "cluster-change-rate-limit": "0",
     "in-place-deferred-timeout": "5m0s",
     "in-place-progress-timeout": "1h0m0s",
+    "namespace-change-rate-burst": "0",
+    "namespace-change-rate-limit": "0",
+    "node-change-rate-burst": "10",
+    "node-change-rate-limit": "0",
     "profile": "evenkeel",
 }
 
