@@ -50,10 +50,10 @@ def memory_within_use(proposal: Proposal, circumstances: Circumstances, _ledger:
     pairs = zip(proposal.pod.containers, proposal.targets, strict=True)
     found = [_Guarded(t) if t is None else guard.applied(c, t) for c, t in pairs]
     obstacles = [each.obstacle for each in found if each.obstacle is not None]
-    targets = tuple(each.target for each in found)
-    if obstacles and not any(target is not None and (target.requests or target.limits) for target in targets):
+    shaped = replace(proposal, targets=tuple(each.target for each in found))
+    if obstacles and not shaped.sets_anything:
         return replace(obstacles[0], detail="; ".join(obstacle.detail for obstacle in obstacles))
-    return replace(proposal, targets=targets)
+    return shaped
 
 
 def never_for_less(

@@ -34,14 +34,15 @@ def only_what_is_worth_it(proposal: Proposal, circumstances: Circumstances, _led
 
     Spec: beyond:B-23.
     """
-    if not circumstances.settings.behaviour.partial_resize or not any(_sets_something(t) for t in proposal.targets):
+    if not circumstances.settings.behaviour.partial_resize or not proposal.sets_anything:
         return proposal
     worth = _Worth(proposal, circumstances)
     pairs = zip(proposal.pod.containers, proposal.targets, strict=True)
-    targets = tuple(t if c.name in proposal.expired else worth.left_of(c, t) for c, t in pairs)
-    if not any(_sets_something(target) for target in targets):
+    left = tuple(t if c.name in proposal.expired else worth.left_of(c, t) for c, t in pairs)
+    shaped = replace(proposal, targets=left)
+    if not shaped.sets_anything:
         return Hindrance(Reason.CHANGE_TOO_SMALL, "no container by itself is worth a resize")
-    return replace(proposal, targets=targets)
+    return shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,3 @@ class _Worth:
         """Yield the requests in force and those of the spec."""
         yield self._pod.actual_resources(container).requests or {}
         yield container.resources.requests or {}
-
-
-def _sets_something(target: ContainerTarget | None) -> bool:
-    return target is not None and bool(target.requests or target.limits)

@@ -61,11 +61,10 @@ def _held(proposal: Proposal) -> Proposal | None:
     after = resized(proposal.pod, proposal.targets)
     kept = [qos_class([container.resources]) is QosClass.GUARANTEED for container in after.containers]
     targets = tuple(target if keeps else None for target, keeps in zip(proposal.targets, kept, strict=True))
-    if not any(target is not None and (target.requests or target.limits) for target in targets):
-        return None
     if any(c.name in proposal.expired and not keeps for c, keeps in zip(after.containers, kept, strict=True)):
         return None
-    return replace(proposal, targets=targets)
+    shaped = replace(proposal, targets=targets)
+    return shaped if shaped.sets_anything else None
 
 
 @dataclass(frozen=True, slots=True)

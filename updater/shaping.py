@@ -36,6 +36,11 @@ class Proposal:
     expired: tuple[str, ...] = ()
     missing: Amounts = field(default_factory=dict)
 
+    @property
+    def sets_anything(self) -> bool:
+        """Whether any request or limit is set at all."""
+        return any(target is not None and (target.requests or target.limits) for target in self.targets)
+
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
