@@ -37,6 +37,7 @@ class _Growth:
 
     @classmethod
     def of(cls, proposal: Proposal) -> _Growth:
+        """Reckon the growth of a resize."""
         hold = hold_of(proposal.pod)
         requests = {
             container.name: {name: amount.nano for name, amount in target.requests.items() if name in CONTROLLED}
