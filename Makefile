@@ -44,7 +44,8 @@ check-coverage: setup ## Run the tests with branch coverage and report it.
 	$(BIN)/python -m coverage report
 
 docs: setup ## Write the generated pages of docs/ anew.
-	$(BIN)/python -m evenkeel.cli.document_flags > docs/flags.md
+	$(BIN)/python -m evenkeel.cli.document_flags
+	$(BIN)/python -m evenkeel.cli.document_decisions
 	$(BIN)/python -m evenkeel.cli.document_switches docs/parity.md
 
 PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.cli.document_decisions import render_decisions
 from evenkeel.cli.document_flags import render_flags
 from evenkeel.cli.document_switches import render_switches
 
@@ -65,6 +66,10 @@ def test_no_other_distribution_brings_one_of_our_import_names() -> None:
 
 def test_the_page_of_flags_is_current() -> None:
     assert (ROOT / "docs" / "flags.md").read_text() == render_flags(), "run `make docs`"
+
+
+def test_the_page_of_decisions_is_current() -> None:
+    assert (ROOT / "docs" / "decisions.md").read_text() == render_decisions(), "run `make docs`"
 
 
 def test_the_table_of_switches_is_current() -> None:

@@ -27,7 +27,10 @@ class Action(Enum):
 
 
 class Reason(Enum):
-    """Why a decision came out as it did: one closed list for logs, metric labels, events and documentation."""
+    """Why a decision came out as it did: one closed list for logs, metric labels, events and documentation.
+
+    What else there is to say of each, such as its rules and the way out, is in ``guidance.GUIDANCE``.
+    """
 
     _value_: str
     meaning: str
