@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autoscaling.pod import Container, ContainerStatus, Pod
 from autoscaling.qos import pod_qos, qos_class
 from autoscaling.resources import CONTROLLED, NO_RESOURCES, ContainerResources, ResourceList
@@ -17,9 +19,10 @@ _CLAIMING = frozenset({ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE})
 
 
 def released(pod: Pod) -> Targets | None:
-    """Return what takes a pod's spec back to what its node has given it.
+    """Return what takes a pod's spec back to what its node has given it, where the spec asks for more.
 
-    What the spec has and the node did not give cannot be taken out of a spec, and stays.
+    What the spec has and the node did not give cannot be taken out of a spec, and stays; so does what it asks for less
+    of, as that holds no room.
 
     Returns:
         None where the pod waits for nothing, has nothing to give back, or would become one of another class of service.
@@ -52,15 +55,21 @@ def _given(container: Container, status: ContainerStatus | None) -> ContainerTar
     """Return what a container was given of what its spec has; None where its status does not say."""
     if status is None or status.resources is None:
         return None
-    asked = container.resources
+    asked, limits = container.resources, status.resources.limits or {}
     # The kubelet accepts requests as they are, and reports those in force as the runtime rounds them.
     accepted = {**(status.resources.requests or {}), **(status.allocated or {})}
-    return ContainerTarget(_common(asked.requests, accepted), _common(asked.limits, status.resources.limits))
+    claimed = [
+        name
+        for name in CONTROLLED
+        if asked.request(name) > accepted.get(name, asked.request(name))
+        or asked.limit(name) > limits.get(name, asked.limit(name))
+    ]
+    return ContainerTarget(_common(asked.requests, accepted, claimed), _common(asked.limits, limits, claimed))
 
 
-def _common(asked: ResourceList | None, given: ResourceList | None) -> ResourceList:
-    """Return the given amounts of those resources that were asked for, too."""
-    return {name: given[name] for name in CONTROLLED if given and name in given and asked and name in asked}
+def _common(asked: ResourceList | None, given: ResourceList, names: Iterable[str]) -> ResourceList:
+    """Return the given amounts of those among these resources that were asked for, too."""
+    return {name: given[name] for name in names if name in given and asked and name in asked}
 
 
 def _applied(container: Container, target: ContainerTarget | None) -> ContainerResources:

@@ -233,18 +233,18 @@ def _held_back(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision:
 def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) -> VpaWork:
     """Give back what a pod claims that can neither grow nor go, or let it wait (beyond:B-24, precedence).
 
-    Only what the node has put off or refused is a claim; in a mode that does not resize in place it is not ours.
+    Only what the node has put off or refused is a claim; in a mode that does not resize in place it is not ours. A pod
+    that may go as soon as there are tokens for it keeps its claim.
     """
     pod, behaviour = pending.candidate.member.pod, work.circumstances.settings.behaviour
     if not behaviour.free_room or not acts_in_place(work.circumstances):
         return replace(work, current=_held_back(work, pod, hindrance))
-    targets = released(pod) if pending.reason in _GIVEN_UP else None
+    is_given_up = pending.reason in _GIVEN_UP and hindrance.reason is not Reason.STORM_BUDGET
+    targets = released(pod) if is_given_up else None
     if targets is None:
-        is_stuck = hindrance.reason is Reason.NO_OTHER_NODE
-        return replace(
-            work,
-            current=_held_back(work, pod, replace(hindrance, reason=Reason.RESIZE_BLOCKED) if is_stuck else hindrance),
-        )
+        if hindrance.reason is Reason.NO_OTHER_NODE:
+            hindrance = replace(hindrance, reason=Reason.RESIZE_BLOCKED)
+        return replace(work, current=_held_back(work, pod, hindrance))
     patches = in_place_patches(pod, resize_patch(pod, targets), is_guarded=behaviour.uid_preconditions)
     decision = Decision(pod.ref, Action.RESIZE, Reason.CLAIM_RELEASED, work.scope, hindrance.detail, pod.uid)
     return replace(

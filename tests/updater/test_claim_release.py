@@ -49,6 +49,13 @@ def back(requests: str, limits: str = "-") -> tuple[ContainerTarget, ...]:
         # Nothing to give back, or nothing told of what was given.
         ("beyond:B-24", resizing(given(ASKING, "2/2Gi", "4/4Gi"), DEFERRED), None),
         ("beyond:B-24", resizing(ASKING, DEFERRED), None),
+        # What the spec asks for less of holds no room, and the node may still take it.
+        ("beyond:B-24", resizing(given(pod(container("c", "1/1Gi", "2/2Gi")), "2/2Gi", "4/4Gi"), DEFERRED), None),
+        (
+            "beyond:B-24",
+            resizing(given(pod(container("c", "2/1Gi", "4/2Gi")), "1/2Gi", "2/4Gi"), DEFERRED),
+            back("1/-", "2/-"),
+        ),
         # A limit that the spec has and the node did not give stays.
         ("resize:1.4", resizing(ADDED, DEFERRED), back("1/1Gi", "2/-")),
         # The class of service is kept, whatever it takes.

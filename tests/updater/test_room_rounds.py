@@ -169,6 +169,13 @@ def test_else_it_gives_its_claim_back_and_waits_longer_each_time(condition: obje
         assert scene(small(), ROOM, memory=memory, now=now).played().said == ["p0 resize outside_bounds"]
 
 
+def test_a_pod_that_may_go_soon_keeps_its_claim() -> None:
+    subject = resizing(stuck(), INFEASIBLE)
+    used_up = StormLevels().taking({Bucket(Span.CLUSTER): 20}, StormFlags().limits(2), NOW)
+    two = scene(subject, FULL, nodes=(node(), node("node2")), memory=Memory(storms=used_up))
+    assert two.played().said == ["p0 skip storm_budget"], "beyond:B-24"
+
+
 def test_a_claim_that_could_not_be_given_back_is_tried_again() -> None:
     subject = resizing(stuck(), INFEASIBLE)
     played = scene(subject, FULL).played(lambda _: Outcome.FAILED)
