@@ -36,6 +36,8 @@ class SubmittedUpdatePolicy:
     mode: str | None = None
     min_replicas: int | None = None
     evict_after_oom_seconds: int | None = None
+    deferred_timeout_seconds: int | None = None
+    progress_timeout_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +95,27 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
     """
     top = JsonNode.of(tree)
     spec = top.child("spec")
-    update = spec.child("updatePolicy")
+    update, is_upstream = spec.child("updatePolicy"), _is_upstream(top)
     _read_the_rest(spec)
     return SubmittedVpa(
         update_policy=SubmittedUpdatePolicy(
             mode=update.text("updateMode"),
             min_replicas=update.integer("minReplicas"),
             evict_after_oom_seconds=update.integer("evictAfterOOMSeconds"),
+            deferred_timeout_seconds=None if is_upstream else update.integer("inPlaceDeferredTimeoutSeconds"),
+            progress_timeout_seconds=None if is_upstream else update.integer("inPlaceProgressTimeoutSeconds"),
         )
         if spec.has("updatePolicy")
         else None,
         policies=tuple(_policy(node) for node in spec.child("resourcePolicy").children("containerPolicies")),
         startup_boost=_boost(spec),
         recommender_count=len(spec.children("recommenders")),
-        strategy=None if _is_upstream(top) else spec.child("recommender").text("strategy"),
+        strategy=None if is_upstream else spec.child("recommender").text("strategy"),
     )
 
 
 def _is_upstream(top: JsonNode) -> bool:
-    """Say whether an object is of upstream's group, which knows no strategies."""
+    """Say whether an object is of upstream's group, which has fewer fields."""
     return (top.text("apiVersion") or "").partition("/")[0] == ApiGroup.UPSTREAM
 
 

@@ -160,6 +160,13 @@ def _update_policy_errors(policy: SubmittedUpdatePolicy, allowed: _Allowed) -> I
     if policy.min_replicas is not None and policy.min_replicas <= 0:
         yield invalid(f"{path}.minReplicas", policy.min_replicas, "it has to be at least 1")
     yield from _gated_minimum(f"{path}.evictAfterOOMSeconds", policy.evict_after_oom_seconds, allowed, least=1)
+    timeouts = {
+        "inPlaceDeferredTimeoutSeconds": policy.deferred_timeout_seconds,
+        "inPlaceProgressTimeoutSeconds": policy.progress_timeout_seconds,
+    }
+    for name, seconds in timeouts.items():
+        if seconds is not None and seconds < 1:
+            yield invalid(f"{path}.{name}", seconds, "it has to be at least 1")
 
 
 def _policy_errors(path: str, policy: SubmittedPolicy, allowed: _Allowed) -> Iterator[FieldError]:

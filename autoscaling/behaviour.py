@@ -201,8 +201,10 @@ class Behaviour:
         "B-20, K-1, K-19, K-32",
         "How long a resize has been waited for counts from when this one was accepted, noted on the pod, or from when "
         "its condition changed where somebody else asked for it, through restarts of the updater; conditions about an "
-        "earlier spec are not believed, and a state that is not known is waited for as one in progress. Otherwise it "
-        "counts from when an updater first saw a pod of that name in the middle of any resize.",
+        "earlier spec are not believed, and a state that is not known is waited for as one in progress. A VPA of the "
+        "own group may say how long by inPlaceDeferredTimeoutSeconds and inPlaceProgressTimeoutSeconds. Otherwise it "
+        "counts from when an updater first saw a pod of that name in the middle of any resize, and flags alone say "
+        "how long.",
     )
     infeasible_memory: bool = _switch(
         "B-28, K-2, K-4",
@@ -249,6 +251,19 @@ class Behaviour:
         "whatever its mode, unless that is Off, which the condition TargetConflict of all of them says. Otherwise "
         "custom kinds have no budget, so all of their pods may go at once, and VPAs that the mode rules out let others "
         "act.",
+    )
+    pdbs_are_read_too: bool = _switch(
+        "B-43, K-2, K-16",
+        "A pod that a PodDisruptionBudget protects is not evicted, and not resized where a container would restart for "
+        "it, and the budget is named; no call is made. What restarts is told from what changes, and a resize that "
+        "restarts nothing needs no budget of its group either. Otherwise every resize needs that, and only the "
+        "eviction API heeds a PodDisruptionBudget.",
+    )
+    single_replicas: bool = _switch(
+        "B-26, K-13, K-14, cases 27, 31",
+        "A pod is resized in place however few pods its group has, if no container restarts for that; below "
+        "minReplicas it is not evicted. Eviction requirements bind evictions only. Otherwise minReplicas and "
+        "requirements hold back resizes as well.",
     )
 
     @classmethod

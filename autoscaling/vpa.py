@@ -101,12 +101,19 @@ class EvictionRequirement:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePolicy:
-    """``spec.updatePolicy``; None stands for an absent field."""
+    """``spec.updatePolicy``; None stands for an absent field.
+
+    Args:
+        deferred_timeout_seconds: How long a deferred resize is waited for; in the own group only (beyond:B-20).
+        progress_timeout_seconds: How long a resize in progress is waited for; in the own group only.
+    """
 
     mode: UpdateMode | None = None
     min_replicas: int | None = None
     eviction_requirements: tuple[EvictionRequirement, ...] = ()
     evict_after_oom_seconds: int | None = None
+    deferred_timeout_seconds: int | None = None
+    progress_timeout_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

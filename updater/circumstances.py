@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.vpa import UpdateMode, Vpa
@@ -58,3 +58,18 @@ class Circumstances:
     def is_in_place_only(self) -> bool:
         """Whether the mode is InPlace, which never evicts."""
         return self.vpa.update_mode is UpdateMode.IN_PLACE
+
+    @property
+    def deferred_timeout(self) -> timedelta:
+        """How long a deferred resize is waited for: the VPA's own time goes before the flag's (beyond:B-20)."""
+        policy = self.vpa.update_policy
+        return self._own(policy.deferred_timeout_seconds if policy else None, self.settings.deferred_timeout)
+
+    @property
+    def progress_timeout(self) -> timedelta:
+        """How long a resize in progress is waited for: the VPA's own time goes before the flag's (beyond:B-20)."""
+        policy = self.vpa.update_policy
+        return self._own(policy.progress_timeout_seconds if policy else None, self.settings.progress_timeout)
+
+    def _own(self, seconds: int | None, otherwise: timedelta) -> timedelta:
+        return otherwise if seconds is None or not self.settings.behaviour.timers else timedelta(seconds=seconds)

@@ -12,7 +12,6 @@ from updater.decision import Reason
 from updater.group import Group
 from updater.resize_progress import resize_progress, waited
 from updater.resize_status import ResizeStatus
-from updater.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def clear_eviction(pod: Pod, group: Group | Reason, circumstances: Circumstances
 
 def clear_fallback(pod: Pod, status: ResizeStatus, group: Group, circumstances: Circumstances) -> Clearance:
     """Say whether a pod in the middle of a resize may be evicted: its time is up and the budget allows it (C-5)."""
-    reason = give_up_reason(status, time_waited(pod, status, circumstances), circumstances.settings)
+    reason = give_up_reason(status, time_waited(pod, status, circumstances), circumstances)
     if reason is None:
         return Clearance(is_given=False, reason=Reason.RESIZE_PENDING, is_timed=True)
     if group.is_disruptable:
@@ -68,7 +67,7 @@ def time_waited(pod: Pod, status: ResizeStatus, circumstances: Circumstances) ->
     return memory.watch.waited(pod.ref, now)
 
 
-def give_up_reason(status: ResizeStatus, waited_for: timedelta, settings: Settings) -> Reason | None:
+def give_up_reason(status: ResizeStatus, waited_for: timedelta, circumstances: Circumstances) -> Reason | None:
     """Return why an unfinished resize is given up, None while it gets more time.
 
     Args:
@@ -76,7 +75,7 @@ def give_up_reason(status: ResizeStatus, waited_for: timedelta, settings: Settin
 
     Spec: updater C-5 (once the budget allows), D-26, D-27, D-29 to D-32; beyond:B-20, B-28.
     """
-    match patience(status, settings):
+    match patience(status, circumstances):
         case None:
             return Reason.RESIZE_FAILED
         case limit if waited_for <= limit:
@@ -85,17 +84,18 @@ def give_up_reason(status: ResizeStatus, waited_for: timedelta, settings: Settin
             return Reason.RESIZE_TIMED_OUT
 
 
-def patience(status: ResizeStatus, settings: Settings) -> timedelta | None:
+def patience(status: ResizeStatus, circumstances: Circumstances) -> timedelta | None:
     """Return how long a resize in some state is waited for, None where it is not."""
+    behaviour = circumstances.settings.behaviour
     match status:
         case ResizeStatus.DEFERRED:
-            return settings.deferred_timeout
+            return circumstances.deferred_timeout
         case ResizeStatus.IN_PROGRESS | ResizeStatus.REQUESTED:
-            return settings.progress_timeout
+            return circumstances.progress_timeout
         case ResizeStatus.INFEASIBLE:
             return None
         case ResizeStatus.UNKNOWN:
-            return settings.progress_timeout if settings.behaviour.timers else None
+            return circumstances.progress_timeout if behaviour.timers else None
         case ResizeStatus.ERROR:
-            return settings.progress_timeout if settings.behaviour.infeasible_memory else None
+            return circumstances.progress_timeout if behaviour.infeasible_memory else None
     assert_never(status)

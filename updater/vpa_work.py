@@ -219,7 +219,7 @@ def _without_room(work: VpaWork, candidate: Candidate, hindrance: Hindrance) -> 
     pod, circumstances = candidate.member.pod, work.circumstances
     work = replace(work, wanting=(*work.wanting, pod.uid))
     waited = circumstances.memory.rooms.waited(pod.uid, circumstances.now)
-    if waited > circumstances.settings.deferred_timeout and not circumstances.is_in_place_only:
+    if waited > circumstances.deferred_timeout and not circumstances.is_in_place_only:
         return _to_be_evicted(work, candidate, hindrance.reason)
     return replace(work, current=_held_back(work, pod, hindrance))
 

@@ -94,17 +94,39 @@ class _EvictionRequirement(Wire):
     change_requirement: ChangeRequirement
 
 
+class _Timeouts(Wire):
+    deferred_seconds: int | None = Field(None, alias="inPlaceDeferredTimeoutSeconds", ge=1)
+    progress_seconds: int | None = Field(None, alias="inPlaceProgressTimeoutSeconds", ge=1)
+
+
 class _UpdatePolicy(Wire):
     update_mode: UpdateMode | None = None
     min_replicas: int | None = None
     eviction_requirements: list[_EvictionRequirement] | None = None
     evict_after_oom_seconds: int | None = Field(None, alias="evictAfterOOMSeconds")
+    in_place_deferred_timeout_seconds: object = None
+    in_place_progress_timeout_seconds: object = None
 
-    def snapshot(self) -> UpdatePolicy:
+    def snapshot(self, *, is_own: bool) -> UpdatePolicy:
         requirements = (
             EvictionRequirement(tuple(r.resources), r.change_requirement) for r in self.eviction_requirements or ()
         )
-        return UpdatePolicy(self.update_mode, self.min_replicas, tuple(requirements), self.evict_after_oom_seconds)
+        timeouts = _Timeouts.model_validate(self._timeouts() if is_own else {})
+        return UpdatePolicy(
+            mode=self.update_mode,
+            min_replicas=self.min_replicas,
+            eviction_requirements=tuple(requirements),
+            evict_after_oom_seconds=self.evict_after_oom_seconds,
+            deferred_timeout_seconds=timeouts.deferred_seconds,
+            progress_timeout_seconds=timeouts.progress_seconds,
+        )
+
+    def _timeouts(self) -> dict[str, object]:
+        """Return what only the own group has, not looked at yet."""
+        return {
+            "inPlaceDeferredTimeoutSeconds": self.in_place_deferred_timeout_seconds,
+            "inPlaceProgressTimeoutSeconds": self.in_place_progress_timeout_seconds,
+        }
 
 
 class _ContainerPolicy(Wire):
@@ -274,7 +296,7 @@ def _vpa_snapshot(vpa: _Vpa) -> Vpa:
         labels=metadata.labels or {},
         annotations=metadata.annotations or {},
         target_ref=TargetRef(target.kind, target.name, target.api_version) if target else None,
-        update_policy=spec.update_policy.snapshot() if spec.update_policy else None,
+        update_policy=spec.update_policy.snapshot(is_own=_is_own(vpa)) if spec.update_policy else None,
         container_policies=tuple(p.snapshot() for p in policy.container_policies or ()) if policy else None,
         recommenders=tuple(r.name for r in spec.recommenders or ()),
         startup_boost=spec.startup_boost.snapshot() if spec.startup_boost else None,
@@ -289,9 +311,14 @@ def _vpa_snapshot(vpa: _Vpa) -> Vpa:
 
 def _strategy(vpa: _Vpa) -> str | None:
     """Return the strategy that is named; upstream's group has no such field, whatever stands in its place."""
-    if vpa.spec.recommender is None or vpa.api_version.partition("/")[0] == ApiGroup.UPSTREAM:
+    if vpa.spec.recommender is None or not _is_own(vpa):
         return None
     return _RecommenderSettings.model_validate(vpa.spec.recommender).strategy
+
+
+def _is_own(vpa: _Vpa) -> bool:
+    """Say whether an object is of the own group, which has more fields than upstream's."""
+    return vpa.api_version.partition("/")[0] != ApiGroup.UPSTREAM
 
 
 def _recommendation_snapshot(given: _Recommendation) -> Recommendation:

@@ -131,8 +131,24 @@ def _update_policy(*, strict: bool) -> Schema:
                 bits=32,
                 minimum=1,
             ),
+            **(_timeouts() if strict else {}),
         },
     )
+
+
+def _timeouts() -> dict[str, Schema]:
+    """How long resizes of one object are waited for, in the own group only (spec: beyond:B-20)."""
+    until = "before the pod is evicted in mode InPlaceOrRecreate; the updater's own setting when absent."
+    return {
+        "inPlaceDeferredTimeoutSeconds": integer(
+            f"Seconds that a resize which the node has deferred, or has no room for, is waited for {until}",
+            bits=32,
+            minimum=1,
+        ),
+        "inPlaceProgressTimeoutSeconds": integer(
+            f"Seconds that a resize in progress is waited for {until}", bits=32, minimum=1
+        ),
+    }
 
 
 def _container_policies(*, strict: bool) -> Schema:

@@ -14,7 +14,12 @@ def test_every_field_arrives() -> None:
     vpa = submitted_vpa(
         {
             "spec": {
-                "updatePolicy": {"updateMode": "Auto", "minReplicas": 3, "evictAfterOOMSeconds": 7},
+                "updatePolicy": {
+                    "updateMode": "Auto",
+                    "minReplicas": 3,
+                    "evictAfterOOMSeconds": 7,
+                    "inPlaceDeferredTimeoutSeconds": 8,
+                },
                 "resourcePolicy": {
                     "containerPolicies": [
                         {
@@ -42,6 +47,7 @@ def test_every_field_arrives() -> None:
     assert vpa.update_policy is not None
     assert (vpa.update_policy.mode, vpa.update_policy.min_replicas) == ("Auto", 3)
     assert vpa.update_policy.evict_after_oom_seconds == 7
+    assert (vpa.update_policy.deferred_timeout_seconds, vpa.update_policy.progress_timeout_seconds) == (8, None)
     first, second = vpa.policies
     assert (first.container_name, first.mode, first.controlled_values) == ("c", "Off", "RequestsOnly")
     assert printed(first.min_allowed) == {"cpu": "100500u", "memory": "1k"}
@@ -64,6 +70,21 @@ def test_every_field_arrives() -> None:
 def test_only_the_own_group_names_strategies(row: str, group: str, strategy: str | None) -> None:
     tree = {"apiVersion": f"{group}/v1", "spec": {"recommender": {"strategy": "peak"}}}
     assert submitted_vpa(tree).strategy == strategy, row
+
+
+@pytest.mark.parametrize(
+    ("row", "group", "given", "seconds"),
+    [
+        ("beyond:B-20", "autoscaling.evenkeel.dev", 9, 9),
+        ("beyond:B-20 upstream", "autoscaling.k8s.io", 9, None),
+        ("beyond:B-20 upstream", "autoscaling.k8s.io", "soon", None),
+    ],
+)
+def test_only_the_own_group_has_times_to_wait(row: str, group: str, given: object, seconds: int | None) -> None:
+    policy = {"inPlaceDeferredTimeoutSeconds": given, "inPlaceProgressTimeoutSeconds": given}
+    read = submitted_vpa({"apiVersion": f"{group}/v1", "spec": {"updatePolicy": policy}}).update_policy
+    assert read is not None
+    assert (read.deferred_timeout_seconds, read.progress_timeout_seconds) == (seconds, seconds), row
 
 
 @pytest.mark.parametrize("tree", [None, {}, {"spec": None}, {"spec": {"updatePolicy": None, "resourcePolicy": None}}])

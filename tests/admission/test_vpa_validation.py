@@ -85,6 +85,15 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
         [("spec.updatePolicy.evictAfterOOMSeconds", Fault.INVALID)],
     ),
     ("admission:5 evictAfterOOMSeconds", update(updateMode="Off", evictAfterOOMSeconds=1), ON, []),
+    *(
+        ("beyond:B-20", update(updateMode="Off", **{name: seconds}), OFF, found_there)
+        for name in ("inPlaceDeferredTimeoutSeconds", "inPlaceProgressTimeoutSeconds")
+        for seconds, found_there in (
+            (1, []),
+            (0, [(f"spec.updatePolicy.{name}", Fault.INVALID)]),
+            (-5, [(f"spec.updatePolicy.{name}", Fault.INVALID)]),
+        )
+    ),
     (
         "admission:5 containerName",
         policy(containerName=""),

@@ -120,6 +120,12 @@ SPECS: tuple[Case, ...] = (
     _both("api:1.1", "replicas beyond 32 bits", _update(minReplicas=2**31)),
     _both("api:1.1", "one second after OOM", _update(evictAfterOOMSeconds=1)),
     _both("api:1.1", "no second after OOM", _update(evictAfterOOMSeconds=0), "spec.updatePolicy.evictAfterOOMSeconds"),
+    _both("beyond:B-20", "a second to wait", _update(inPlaceDeferredTimeoutSeconds=1, inPlaceProgressTimeoutSeconds=1)),
+    *(
+        _own("beyond:B-20", f"{name} {value}", _update(**{name: value}), f"spec.updatePolicy.{name}")
+        for name in ("inPlaceDeferredTimeoutSeconds", "inPlaceProgressTimeoutSeconds")
+        for value in (0, -1, 1.5)
+    ),
     *(
         _both(
             "api:1.1",

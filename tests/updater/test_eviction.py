@@ -8,13 +8,16 @@ from datetime import timedelta
 import pytest
 
 from autoscaling.pod import Pod, PodCondition
+from autoscaling.vpa import UpdatePolicy
 from tests.updater.situations import (
     DEFERRED,
     ERROR,
+    EVENKEEL,
     GATES_ON,
     HOUR,
     IN_PROGRESS,
     INFEASIBLE,
+    IPOR,
     MINUTE,
     NOW,
     RECREATE,
@@ -33,6 +36,7 @@ from updater.eviction import Clearance, clear_eviction, give_up_reason
 from updater.group import Group
 from updater.resize_status import ResizeStatus
 from updater.resize_watch import ResizeWatch
+from updater.settings import Settings
 
 TICK = timedelta(microseconds=1)
 FREE, SHORT, USED = group(2, 2), group(4, 2), group(4, 4, disrupted=2)
@@ -99,4 +103,32 @@ def test_patience(row: str, condition: PodCondition, waited: timedelta, given: b
 )
 def test_both_timers_are_settings(status: ResizeStatus, waited: timedelta, reason: Reason | None) -> None:
     settings = replace(GATES_ON, deferred_timeout=2 * MINUTE, progress_timeout=3 * MINUTE)
-    assert give_up_reason(status, waited, settings) is reason
+    assert give_up_reason(status, waited, circumstances(vpa_of(RECREATE), settings)) is reason
+
+
+OWN_TIMES = replace(vpa_of(IPOR), update_policy=UpdatePolicy(IPOR, 1, (), None, 120, 180))
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "status", "waited", "reason"),
+    [
+        ("beyond:B-20", EVENKEEL, ResizeStatus.DEFERRED, 2 * MINUTE, None),
+        ("beyond:B-20", EVENKEEL, ResizeStatus.DEFERRED, 2 * MINUTE + TICK, Reason.RESIZE_TIMED_OUT),
+        ("beyond:B-20", EVENKEEL, ResizeStatus.IN_PROGRESS, 3 * MINUTE, None),
+        ("beyond:B-20", EVENKEEL, ResizeStatus.IN_PROGRESS, 3 * MINUTE + TICK, Reason.RESIZE_TIMED_OUT),
+        ("beyond:B-20", EVENKEEL, ResizeStatus.REQUESTED, 3 * MINUTE + TICK, Reason.RESIZE_TIMED_OUT),
+        ("updater:D-26", GATES_ON, ResizeStatus.DEFERRED, 5 * MINUTE, None),
+        ("updater:D-26", GATES_ON, ResizeStatus.IN_PROGRESS, HOUR, None),
+    ],
+)
+def test_a_vpa_has_times_of_its_own(
+    row: str, settings: Settings, status: ResizeStatus, waited: timedelta, reason: Reason | None
+) -> None:
+    assert give_up_reason(status, waited, circumstances(OWN_TIMES, settings)) is reason, row
+
+
+def test_one_time_of_its_own_leaves_the_other_to_the_flag() -> None:
+    """Spec: beyond:B-20."""
+    subject = replace(OWN_TIMES, update_policy=UpdatePolicy(IPOR, deferred_timeout_seconds=1))
+    around = circumstances(subject, EVENKEEL)
+    assert (around.deferred_timeout, around.progress_timeout) == (timedelta(seconds=1), HOUR)

@@ -17,6 +17,7 @@ from autoscaling.node import Node
 from autoscaling.pod import Pod
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED
+from autoscaling.vpa import UpdatePolicy
 from tests.builders import recommended
 from tests.updater.rooms import FREE_ROOM, ROOMY, around, filling, given, node, on
 from tests.updater.situations import (
@@ -130,6 +131,24 @@ def test_a_pod_that_lacks_room_waits_as_a_deferred_one_does(
     assert played.said == [expected], row
     if "evict" not in expected:
         assert played.decisions[-1].missing["cpu"] == 900 * 10**6, "beyond:B-41"
+
+
+@pytest.mark.parametrize(
+    ("row", "seconds", "waited", "expected"),
+    [
+        ("beyond:B-20", 60, MINUTE, "p0 skip no_room"),
+        ("beyond:B-20", 60, MINUTE + SECOND, "p0 evict no_room"),
+        ("beyond:B-20", 600, 5 * MINUTE + SECOND, "p0 skip no_room"),
+    ],
+)
+def test_a_vpa_may_say_how_long_a_pod_waits_for_room(row: str, seconds: int, waited: timedelta, expected: str) -> None:
+    patient = replace(VPA, update_policy=UpdatePolicy(IPOR, deferred_timeout_seconds=seconds, min_replicas=1))
+    memory = Memory(rooms=RoomWatch().seeing(["uid-p0"], [], NOW - waited).seeing(["uid-p0"], [], NOW))
+    settings = replace(ROOMY, behaviour=replace(ROOMY.behaviour, timers=True))
+    nodes = (node(), node("node2"))
+    full = filling("o", "3900m/8Gi")
+    played = scene(small(), full, nodes=nodes, memory=memory, vpa=patient, settings=settings).played()
+    assert played.said == [expected], row
 
 
 def test_the_time_without_room_is_handed_on() -> None:

@@ -41,6 +41,7 @@ VPA: dict[str, object] = {
             "updateMode": "InPlaceOrRecreate",
             "minReplicas": 1,
             "evictAfterOOMSeconds": 60,
+            "inPlaceProgressTimeoutSeconds": 90,
             "evictionRequirements": [{"resources": ["cpu"], "changeRequirement": "TargetHigherThanRequests"}],
         },
         "startupBoost": {"cpu": {"type": "Factor", "factor": 2, "durationSeconds": 10}},
@@ -85,6 +86,7 @@ def test_every_field_that_is_used() -> None:
     assert vpa.update_policy is not None
     assert vpa.update_mode is UpdateMode.IN_PLACE_OR_RECREATE
     assert (vpa.update_policy.min_replicas, vpa.update_policy.evict_after_oom_seconds) == (1, 60)
+    assert (vpa.update_policy.deferred_timeout_seconds, vpa.update_policy.progress_timeout_seconds) == (None, 90)
     assert vpa.update_policy.eviction_requirements[0].change is ChangeRequirement.TARGET_HIGHER
     assert vpa.recommenders == ("other",)
     assert vpa.strategy == "vpa-min0"
@@ -236,4 +238,30 @@ def test_only_the_own_group_names_strategies(row: str, group: str, given: object
 def test_a_strategy_that_is_no_text_is_an_error_of_its_object() -> None:
     body = {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"recommender": {"strategy": 7}}}
     with pytest.raises(InvalidObjectError, match=r"ns/v: field strategy"):
+        decode_vpa(json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("row", "group", "given", "seconds"),
+    [
+        ("beyond:B-20", "autoscaling.evenkeel.dev", 1, 1),
+        ("beyond:B-20", "autoscaling.evenkeel.dev", None, None),
+        ("beyond:B-20 upstream", "autoscaling.k8s.io", 1, None),
+        ("beyond:B-20 upstream", "autoscaling.k8s.io", "soon", None),
+    ],
+)
+def test_only_the_own_group_has_times_to_wait(row: str, group: str, given: object, seconds: int | None) -> None:
+    update = {"inPlaceDeferredTimeoutSeconds": given, "inPlaceProgressTimeoutSeconds": given}
+    body = {"apiVersion": f"{group}/v1", "metadata": {"name": "v"}, "spec": {"updatePolicy": update}}
+    policy = decode_vpa(json.dumps(body).encode()).update_policy
+    assert policy is not None
+    assert (policy.deferred_timeout_seconds, policy.progress_timeout_seconds) == (seconds, seconds), row
+
+
+@pytest.mark.parametrize("given", [0, -1, "soon", 1.5])
+def test_a_time_to_wait_is_a_second_at_least(given: object) -> None:
+    """Spec: beyond:B-20."""
+    update = {"inPlaceDeferredTimeoutSeconds": given}
+    body = {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"updatePolicy": update}}
+    with pytest.raises(InvalidObjectError, match=r"ns/v: field inPlaceDeferredTimeoutSeconds"):
         decode_vpa(json.dumps(body).encode())

@@ -43,11 +43,13 @@ def _field_names(schema: Schema) -> dict[str, list[str]]:
     return {path: list(as_object(node["properties"])) for path, node in nodes(schema) if "properties" in node}
 
 
-def test_the_own_group_has_exactly_one_more_field() -> None:
-    """Row beyond:B-10: what only the own group has."""
+def test_the_own_group_has_exactly_these_fields_more() -> None:
+    """Rows beyond:B-10 and beyond:B-20: what only the own group has."""
     own = _field_names(_schema(ApiGroup.EVENKEEL))
     assert own.pop(".spec.recommender") == ["strategy"]
     own[".spec"].remove("recommender")
+    for name in ("inPlaceDeferredTimeoutSeconds", "inPlaceProgressTimeoutSeconds"):
+        own[".spec.updatePolicy"].remove(name)
     assert own == _field_names(_schema(ApiGroup.UPSTREAM))
 
 
@@ -87,6 +89,9 @@ def test_the_own_group_adds_exactly_these_rules() -> None:
             assert node["pattern"] == STRATEGY_PATTERN
             continue
         if path == ".spec.recommender":
+            continue
+        if path.endswith("TimeoutSeconds"):
+            assert node["minimum"] == 1
             continue
         own = {key: value for key, value in node.items() if key not in {"properties", "items", "additionalProperties"}}
         base = upstream[path]
