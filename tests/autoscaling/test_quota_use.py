@@ -16,8 +16,7 @@ from autoscaling.quantity import NANO, Quantity
 from autoscaling.quota import Quota, ScopeRequirement
 from autoscaling.quota_use import charge, counts, growth, left_open, shortage, would_exceed
 from autoscaling.resources import ContainerResources, ResourceList
-from autoscaling.wire.placements import placed
-from autoscaling.wire.pods import decode_pod, decode_pod_with_sidecars
+from autoscaling.wire.pods import decode_placed_pod, decode_placed_pod_with_sidecars
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.api.quota_usage import usage_of
 from evenkeel.simulator.api.server import ApiServer
@@ -110,8 +109,8 @@ def test_the_charge_is_that_of_the_api_server(body: JsonObject) -> None:
     assert PODS is not None
     expected = {name: quantity.nano for name, quantity in usage_of(PODS, body, EPOCH).items()}
     raw = json.dumps(body).encode()
-    for decode in (decode_pod, decode_pod_with_sidecars):
-        assert charge(placed(decode)(raw)) == expected, "resize:1.6"
+    for decode in (decode_placed_pod, decode_placed_pod_with_sidecars):
+        assert charge(decode(raw)) == expected, "resize:1.6"
 
 
 ROOM = quota(quantities(requests__cpu="1", limits__memory="1Gi"), quantities(requests__cpu="900m", limits__memory="0"))
