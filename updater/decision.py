@@ -9,6 +9,7 @@ from typing import Self
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode
+from updater.audit import Audit
 from updater.ledger import NO_CLAIM, Amounts, Claim
 from updater.patches import PodPatches
 
@@ -301,6 +302,7 @@ class Decision:
         restarts: With a RESIZE that is to be noted on the pod once it is accepted, the restart counts to note (see
             ``resize_request``); None where it is not noted.
         missing: What the pod's node lacks for all that the pod should get, in nano-units by resource.
+        audit: What a RESIZE or an EVICT changes, for those who are told of it.
     """
 
     ref: ObjectRef
@@ -314,6 +316,7 @@ class Decision:
     claim: Claim = NO_CLAIM
     restarts: Mapping[str, int] | None = None
     missing: Amounts = field(default_factory=dict)
+    audit: Audit | None = field(default=None, compare=False)
 
 
 def left_alone(

@@ -21,6 +21,7 @@ from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX, boosted_container
 from autoscaling.target_resources import NOTHING, ContainerTarget, container_targets
 from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import Workload
+from updater.audit import Audit
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
 from updater.patches import in_place_patches, resize_patch
@@ -129,13 +130,15 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     obstacle = Reason.REPLICAS_UNKNOWN if member is None else _obstacle(member, members, around)
     if obstacle is not None:
         return Decision(pod.ref, Action.WAIT, obstacle, scope)
-    resize = resize_patch(pod, _targets(pod, vpa, expired, around.limits))
+    targets = _targets(pod, vpa, expired, around.limits)
+    resize = resize_patch(pod, targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.BOOST_OVER, scope)
     behaviour = around.settings.behaviour
     guarded = behaviour.uid_preconditions
     patches = in_place_patches(pod, resize, is_guarded=guarded, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded)
+    attempt = replace(attempt, audit=Audit(pod, targets, vpa))
     return replace(attempt, patches=patches, restarts=restarts_to_note(pod) if behaviour.timers else None)
 
 

@@ -8,6 +8,7 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
+from updater.audit import Audit
 from updater.backoff import Refused
 from updater.candidates import Candidate, acts_in_place
 from updater.circumstances import Circumstances
@@ -183,6 +184,7 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
         return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
+    attempt = replace(attempt, audit=Audit(pod, shaped.targets, work.circumstances.vpa))
     restarts = restarts_to_note(pod) if behaviour.timers else None
     return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts, missing=shaped.missing)
 
@@ -247,6 +249,7 @@ def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) 
         return replace(work, current=_held_back(work, pod, hindrance))
     patches = in_place_patches(pod, resize_patch(pod, targets), is_guarded=behaviour.uid_preconditions)
     decision = Decision(pod.ref, Action.RESIZE, Reason.CLAIM_RELEASED, work.scope, hindrance.detail, pod.uid)
+    decision = replace(decision, audit=Audit(pod, targets, work.circumstances.vpa))
     return replace(
         work,
         current=replace(decision, is_guarded=behaviour.uid_preconditions, patches=patches, missing=hindrance.missing),
@@ -275,7 +278,9 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
         return _not_evicted(work, pending, weighed)
     is_guarded = circumstances.settings.behaviour.uid_preconditions
     decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
-    return replace(work, current=replace(decision, claim=weighed.claim))
+    targets = container_targets(pod, circumstances.vpa, proposal.processed, circumstances.limits)
+    audit = Audit(pod, targets, circumstances.vpa, replaces=True)
+    return replace(work, current=replace(decision, claim=weighed.claim, audit=audit))
 
 
 def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:

@@ -109,7 +109,7 @@ class Actuator:
         self._succeeded(decision)
         if decision.scope is not None:
             self.metrics.in_place_updated_pods.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
-        self._tell(ref, decision.uid, "InPlaceResizedByVPA", f"Resize requested: {decision.reason.meaning}")
+        self._audited(decision, "InPlaceResizedByVPA", "Resize requested")
         return Outcome.DONE
 
     def _noted(self, decision: Decision, answer: bytes) -> Patch:
@@ -164,7 +164,7 @@ class Actuator:
     def _evicted(self, decision: Decision) -> None:
         """Count and tell a successful eviction."""
         self._succeeded(decision)
-        self._tell(decision.ref, decision.uid, "EvictedByVPA", f"Evicted: {decision.reason.meaning}")
+        self._audited(decision, "EvictedByVPA", "Evicted")
         scope = decision.scope
         if scope is None:
             return
@@ -177,6 +177,22 @@ class Actuator:
     def _succeeded(self, decision: Decision) -> None:
         if decision.scope is not None:
             self.touched.add((decision.scope.vpa, decision.action))
+
+    def _audited(self, decision: Decision, event: str, opening: str) -> None:
+        """Log a change that was made and tell it on the pod: old and new amounts, reason, digest (beyond:B-42)."""
+        audit, scope = decision.audit, decision.scope
+        log.info(
+            "pod changed",
+            object=str(decision.ref),
+            vpa=str(scope.vpa) if scope is not None else "",
+            action=decision.action.value,
+            reason=decision.reason.value,
+            changes=list(audit.by_container()) if audit is not None else [],
+            digest=audit.digest() if audit is not None else "",
+        )
+        closing = decision.reason.meaning
+        message = audit.told(opening, closing) if audit is not None else f"{opening}: {closing}"
+        self._tell(decision.ref, decision.uid, event, message)
 
     def _tell(self, pod: ObjectRef, uid: str, reason: str, message: str) -> None:
         self.events.record(EventDraft(InvolvedObject(pod, "v1", uid), EventKind.NORMAL, reason, message))

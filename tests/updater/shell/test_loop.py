@@ -83,6 +83,9 @@ async def test_a_resize_is_sent_annotated_counted_and_told(server: ApiServer) ->
         assert _at(pod, "metadata", "annotations") == {"vpaInPlaceUpdated": "true"}
         assert sample(loop, "updated", vpa_name="web", vpa_size_log2="0") == 1
         assert await written(loop, server) == [("InPlaceResizedByVPA", "web-0")], "updater:X-7"
+        (told,) = server.store.list("v1", "Event", "default")
+        text = "Resize requested: main cpu 100m→400m, cpu limit 200m→800m. A container has no request "
+        assert str(told["message"]).startswith(text), "beyond:B-42"
     order = [(c.verb, c.path.rsplit("/", 1)[1]) for c in server.requests.calls(verb="patch", path="/pods/")]
     assert order == [("patch", "resize"), ("patch", "web-0")], "updater:X-5"
 

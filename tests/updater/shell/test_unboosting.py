@@ -17,6 +17,7 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from tests.builders import T0
 from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, recommended_status, vpa_object
+from updater.decision import Reason
 from updater.ratelimit import TokenBucket
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
@@ -110,6 +111,20 @@ async def test_a_boost_that_is_over_is_taken_back_in_place(server: ApiServer) ->
     assert spec["containers"][0]["resources"]["requests"]["cpu"] == "150m", "updater:W-19"
     assert metadata["annotations"] == {"vpaInPlaceUpdated": "true"}, "updater:X-5"
     assert KEY not in workers.queue.due
+
+
+async def test_taking_a_boost_back_is_told_with_its_amounts(server: ApiServer) -> None:
+    async with unboosting(server, 11) as (workers, _):
+        await workers.resync()
+        await work_until_idle(workers)
+        events = workers.actuator(T0).events
+        task = asyncio.create_task(events.run())
+        await events.drain(10)
+        task.cancel()
+    (told,) = server.store.list("v1", "Event", "default")
+    assert told["reason"] == "InPlaceResizedByVPA", "updater:X-7"
+    text = f"Resize requested: main cpu 300m→150m, cpu limit 600m→300m. {Reason.BOOST_OVER.meaning} Digest "
+    assert str(told["message"]).startswith(text), "beyond:B-42"
 
 
 async def test_an_event_that_still_shows_the_boost_causes_no_second_resize(server: ApiServer) -> None:
