@@ -252,6 +252,19 @@ class Behaviour:
         "custom kinds have no budget, so all of their pods may go at once, and VPAs that the mode rules out let others "
         "act.",
     )
+    pdbs_are_read_too: bool = _switch(
+        "B-43, K-2, K-16",
+        "A pod that a PodDisruptionBudget protects is not evicted, and not resized where a container would restart for "
+        "it, and the budget is named; no call is made. What restarts is told from what changes, and a resize that "
+        "restarts nothing needs no budget of its group either. Otherwise every resize needs that, and only the "
+        "eviction API heeds a PodDisruptionBudget.",
+    )
+    single_replicas: bool = _switch(
+        "B-26, K-13, K-14, cases 27, 31",
+        "A pod is resized in place however few pods its group has, if no container restarts for that; below "
+        "minReplicas it is not evicted. Eviction requirements bind evictions only. Otherwise minReplicas and "
+        "requirements hold back resizes as well.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

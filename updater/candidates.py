@@ -157,6 +157,8 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
     acceptance = judge(pod, recommendation, found.priority, circumstances)
     if not acceptance.is_given or found.processed is None:
         return Refusal(pod.ref, acceptance.reason, uid=pod.uid)
-    if not meets_requirements(pod, circumstances.vpa, found.processed.recommendation):
+    # Where resizes are made in place the requirements bind evictions only (see ``only_as_required``).
+    binds = not (circumstances.settings.behaviour.single_replicas and acts_in_place(circumstances))
+    if binds and not meets_requirements(pod, circumstances.vpa, found.processed.recommendation):
         return Refusal(pod.ref, Reason.REQUIREMENTS_UNMET, uid=pod.uid)
     return Candidate(member, acceptance.reason, found.processed, found.priority)

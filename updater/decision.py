@@ -199,6 +199,14 @@ class Reason(Enum):
         "quota_would_block",
         "A ResourceQuota of the namespace has no room for the resize, and none for a new pod of that size.",
     )
+    PDB_BLOCKS = (
+        "pdb_blocks",
+        "A PodDisruptionBudget does not allow the pod to be disrupted now.",
+    )
+    SEVERAL_PDBS = (
+        "several_pdbs",
+        "More than one PodDisruptionBudget protects the pod, and the eviction API refuses such pods.",
+    )
     INVALID_OBJECT = (
         "invalid_object",
         "The pod, its VPA or a LimitRange cannot be used as it is.",
@@ -302,6 +310,7 @@ class Decision:
         restarts: With a RESIZE that is to be noted on the pod once it is accepted, the restart counts to note (see
             ``resize_request``); None where it is not noted.
         missing: What the pod's node lacks for all that the pod should get, in nano-units by resource.
+        disrupts: Whether a RESIZE or an EVICT uses up the budget of the pod's group once it is accepted.
         audit: What a RESIZE or an EVICT changes, for those who are told of it.
     """
 
@@ -315,6 +324,7 @@ class Decision:
     patches: PodPatches | None = None
     claim: Claim = NO_CLAIM
     restarts: Mapping[str, int] | None = None
+    disrupts: bool = True
     missing: Amounts = field(default_factory=dict)
     audit: Audit | None = field(default=None, compare=False)
 

@@ -27,7 +27,7 @@ class Group:
         configured: Pods that the controller wants; 0 for kinds that do not say (R-4).
         tolerance: How many of those may be disrupted (R-5).
         running: Live pods that are past phase Pending (R-5).
-        is_below_minimum: Whether the group is here only because disruption budgets are skipped (R-3).
+        is_below_minimum: Whether the group has too few pods for an eviction, and is here for resizes only (R-3, B-26).
         disrupted: Pods evicted or resized in this round so far (R-6).
     """
 
@@ -87,7 +87,9 @@ def form_groups(
         pods[member.group].append(member.pod)
     required = vpa.update_policy.min_replicas if vpa.update_policy else None
     required = settings.min_replicas if required is None else required
-    skips_minimum = settings.skips_disruption_budget and vpa.update_mode in _IN_PLACE_MODES
+    # Whether a resize needs minReplicas after all is told when it is known what it changes (beyond:B-26).
+    is_judged_later = settings.skips_disruption_budget or settings.behaviour.single_replicas
+    skips_minimum = is_judged_later and vpa.update_mode in _IN_PLACE_MODES
     known: dict[ObjectRef, Group] = {}
     left_out: dict[ObjectRef, Reason] = {}
     for key, live in pods.items():

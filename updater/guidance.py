@@ -174,6 +174,16 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             "Raise the quota, or lower maxAllowed.",
             switches=("limit_range_and_quota", "errors_are_classified"),
         ),
+        Reason.PDB_BLOCKS: Guidance(
+            "beyond:B-43",
+            "Wait until more of its pods are healthy, or let the PodDisruptionBudget allow one more disruption.",
+            switches=("pdbs_are_read_too",),
+        ),
+        Reason.SEVERAL_PDBS: Guidance(
+            "beyond:B-43",
+            "Change the selectors of the budgets named in the detail, so that one of them matches the pod.",
+            switches=("pdbs_are_read_too",),
+        ),
         Reason.INVALID_OBJECT: Guidance(
             "beyond:B-32, updater:K-31", "Correct what the detail of the log line names.", (_FAIL, _SKIP)
         ),

@@ -12,6 +12,7 @@ from updater.eviction import clear_fallback
 from updater.group import Group
 from updater.resize_progress import resize_progress
 from updater.resize_status import ResizeStatus
+from updater.settings import Settings
 
 
 class Verdict(Enum):
@@ -67,7 +68,7 @@ def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstance
     status = resize_progress(pod, settings.behaviour)
     if status is not None:
         return _decide_resizing(pod, status, group, circumstances)
-    if group.is_disruptable or (settings.skips_disruption_budget and is_restart_free(pod)):
+    if group.is_disruptable or _needs_no_budget(pod, settings):
         return _APPROVED
     return _deferred(group.shortage)
 
@@ -78,6 +79,14 @@ def heeds_deferral(circumstances: Circumstances) -> bool:
     Upstream's mode InPlace goes on all the same, so the group's budget holds nothing back there (K-2).
     """
     return not circumstances.is_in_place_only or circumstances.settings.behaviour.infeasible_memory
+
+
+def _needs_no_budget(pod: Pod, settings: Settings) -> bool:
+    """Say whether a resize of a pod needs no budget of its group, as far as that can be told from the pod alone.
+
+    With ``pdbs_are_read_too`` it is told from what the resize would change (see ``restart_within_budgets``).
+    """
+    return settings.behaviour.pdbs_are_read_too or (settings.skips_disruption_budget and is_restart_free(pod))
 
 
 def is_restart_free(pod: Pod) -> bool:

@@ -10,6 +10,7 @@ from autoscaling.pod import Pod
 from autoscaling.target_resources import ContainerTarget
 from updater.circumstances import Circumstances
 from updater.decision import Reason
+from updater.group import Group
 from updater.ledger import NO_CLAIM, Amounts, Claim, Ledger
 
 Targets = tuple[ContainerTarget | None, ...]
@@ -27,6 +28,7 @@ class Proposal:
         claim: What it would take up.
         expired: Containers whose start-up boost is taken back with it.
         missing: What the pod's node lacks for all that the recommendation asks for, in nano-units by resource.
+        group: The pod's group as it stands at this point of the round; None where no budget of it counts.
     """
 
     pod: Pod
@@ -35,6 +37,7 @@ class Proposal:
     claim: Claim = NO_CLAIM
     expired: tuple[str, ...] = ()
     missing: Amounts = field(default_factory=dict)
+    group: Group | None = None
 
     @property
     def sets_anything(self) -> bool:

@@ -8,6 +8,7 @@ from updater.fitting import within_free_room
 from updater.memory_shrink import memory_within_use, never_for_less
 from updater.namespace_bounds import within_limit_ranges, within_quotas
 from updater.partial_resize import only_what_is_worth_it
+from updater.protection import eviction_within_budgets, only_as_required, restart_within_budgets
 from updater.qos_kept import qos_class_kept
 from updater.schedulability import where_the_replacement_fits
 from updater.storms import eviction_within_storm_budgets, resize_within_storm_budgets
@@ -18,6 +19,7 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
     qos_class_kept,
     within_limit_ranges,
     within_quotas,
+    restart_within_budgets,
     within_free_room,
     resize_within_storm_budgets,
     unless_paused,
@@ -26,6 +28,8 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
 
 EVICTION_STEPS: tuple[evicting.Step, ...] = (
     never_for_less,
+    only_as_required,
+    eviction_within_budgets,
     where_the_replacement_fits,
     eviction_within_storm_budgets,
 )

@@ -40,7 +40,7 @@ class Interest:
         """Return what the rules that are on ask for."""
         return cls(
             nodes=behaviour.free_room,
-            budgets=behaviour.free_room,
+            budgets=behaviour.pdbs_are_read_too,
             quotas=behaviour.limit_range_and_quota,
             memory=behaviour.memory_shrink_guard,
             placements=behaviour.free_room or behaviour.limit_range_and_quota,

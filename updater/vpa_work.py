@@ -11,6 +11,7 @@ from autoscaling.target_resources import container_targets
 from updater.audit import Audit
 from updater.backoff import Refused
 from updater.candidates import Candidate, acts_in_place
+from updater.changes import restarts
 from updater.circumstances import Circumstances
 from updater.claim_release import released
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
@@ -112,7 +113,11 @@ class VpaWork:
                 return _after_release(work, decision) if outcome is Outcome.DONE else work
             case Action.RESIZE if outcome is Outcome.DONE:
                 resized = self.resizes[self.resized - 1]
-                return replace(work, groups=work.groups.after_disruption(resized.member.group))
+                return (
+                    replace(work, groups=work.groups.after_disruption(resized.member.group))
+                    if decision.disrupts
+                    else work
+                )
             case Action.RESIZE | Action.FAIL:
                 return _after_failed_resize(work, outcome)
             case Action.EVICT if outcome is Outcome.DONE:
@@ -160,7 +165,8 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
         targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
     except InvalidObjectError as error:
         return replace(work, current=Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error)))
-    shaped = shape(Proposal(pod, targets, processed, expired=expired), RESIZE_STEPS, work.circumstances, work.ledger)
+    proposal = Proposal(pod, targets, processed, expired=expired, group=group)
+    shaped = shape(proposal, RESIZE_STEPS, work.circumstances, work.ledger)
     if isinstance(shaped, Proposal):
         return replace(work, current=_attempt(work, candidate, shaped, expired))
     if shaped.reason is Reason.NO_ROOM:
@@ -185,8 +191,11 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
     patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
     attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
     attempt = replace(attempt, audit=Audit(pod, shaped.targets, work.circumstances.vpa))
-    restarts = restarts_to_note(pod) if behaviour.timers else None
-    return replace(attempt, patches=patches, claim=shaped.claim, restarts=restarts, missing=shaped.missing)
+    noted = restarts_to_note(pod) if behaviour.timers else None
+    disrupts = not behaviour.pdbs_are_read_too or restarts(pod, shaped.targets)
+    return replace(
+        attempt, patches=patches, claim=shaped.claim, restarts=noted, missing=shaped.missing, disrupts=disrupts
+    )
 
 
 def _why_not_sent(work: VpaWork, pod: Pod, resize: Patch) -> Reason | None:
@@ -267,6 +276,8 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     pod = member.pod
     work = replace(work, evicted=work.evicted + 1)
     clearance = clear_eviction(pod, work.groups.of(member.group), circumstances)
+    if clearance.reason is Reason.BELOW_MIN_REPLICAS and circumstances.settings.behaviour.single_replicas:
+        return _not_evicted(work, pending, Hindrance(Reason.BELOW_MIN_REPLICAS))
     if not clearance.is_given:
         reason = clearance.reason or pending.reason
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))

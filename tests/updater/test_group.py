@@ -155,6 +155,7 @@ def formed(
 
 
 SKIPPING = Settings(skips_disruption_budget=True)
+AS_UPSTREAM = Settings(behaviour=UPSTREAM)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,11 @@ SKIPPING = Settings(skips_disruption_budget=True)
         ("updater:R-3", 1, INITIAL, None, SKIPPING, None),
         ("updater:R-3", 1, IPOR, None, SKIPPING, True),
         ("updater:R-3", 1, IN_PLACE, None, SKIPPING, True),
-        ("updater:R-3", 1, IPOR, None, Settings(), None),
+        ("updater:R-3", 1, IPOR, None, AS_UPSTREAM, None),
+        ("beyond:B-26", 1, IPOR, None, Settings(), True),
+        ("beyond:B-26", 1, IN_PLACE, None, Settings(), True),
+        ("beyond:B-26", 1, RECREATE, None, Settings(), None),
+        ("beyond:B-26", 2, IPOR, None, Settings(), False),
         ("updater:R-3", 2, IPOR, None, SKIPPING, False),
     ],
 )

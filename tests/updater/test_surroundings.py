@@ -15,7 +15,8 @@ from updater.surroundings import Interest
         ("evenkeel", Behaviour.of(Profile.EVENKEEL), {"nodes", "budgets", "quotas", "memory", "placements"}),
         ("beyond:B-22", UPSTREAM.with_overrides({"memory_shrink_guard": "true"}), {"memory"}),
         ("beyond:B-12", UPSTREAM.with_overrides({"limit_range_and_quota": "true"}), {"quotas", "placements"}),
-        ("beyond:B-24", UPSTREAM.with_overrides({"free_room": "true"}), {"nodes", "budgets", "placements"}),
+        ("beyond:B-24", UPSTREAM.with_overrides({"free_room": "true"}), {"nodes", "placements"}),
+        ("beyond:B-43", UPSTREAM.with_overrides({"pdbs_are_read_too": "true"}), {"budgets"}),
     ],
 )
 def test_only_what_a_rule_needs_is_asked_for(row: str, behaviour: Behaviour, expected: set[str]) -> None:

@@ -149,7 +149,8 @@ async def test_profile_upstream_looks_at_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("row", "switch", "watched", "has_placements"),
     [
-        ("beyond:B-24", "free_room", {"/nodes$", "/poddisruptionbudgets$"}, True),
+        ("beyond:B-24", "free_room", {"/nodes$"}, True),
+        ("beyond:B-43", "pdbs_are_read_too", {"/poddisruptionbudgets$"}, False),
         ("beyond:B-12", "limit_range_and_quota", {"/resourcequotas$"}, True),
         ("beyond:B-22", "memory_shrink_guard", set(), False),
         ("beyond:B-16", "native_sidecars", set(), False),

@@ -1,0 +1,124 @@
+"""Whom a change may disrupt: disruption budgets, minReplicas, the group's budget and eviction requirements (B-43)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from autoscaling.disruption_budget import DisruptionBudget
+from autoscaling.objectref import ObjectRef
+from autoscaling.pod import READY, ConditionStatus, Pod, PodPhase
+from updater.acceptance import meets_requirements
+from updater.changes import restarts
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.evicting import EvictionProposal
+from updater.ledger import Ledger
+from updater.shaping import Hindrance, Proposal
+
+Budgets = tuple[ObjectRef, ...]
+"""Disruption budgets that one change takes a disruption from each; none or one."""
+
+
+def is_ready(pod: Pod) -> bool:
+    """Say whether a pod is Ready; one that does not say is not."""
+    ready = pod.condition(READY)
+    return ready is not None and ready.status is ConditionStatus.TRUE
+
+
+def budgets_used(pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[ObjectRef, int]) -> Budgets | Hindrance:
+    """Return what disrupting a pod takes from disruption budgets, or which of them does not allow it.
+
+    A pod that is not Ready may go without taking anything where its budget spares only healthy pods, or where there
+    are healthy pods enough. Of several budgets for one pod the eviction API cannot say which counts, and refuses.
+
+    Args:
+        budgets: All of the pod's namespace.
+        spent: What the round has taken from each of them so far.
+
+    Spec: beyond:B-43, resize section 4.
+    """
+    matching = [budget for budget in budgets if budget.selector.matches(pod.labels)]
+    if not matching:
+        return ()
+    if len(matching) > 1:
+        return Hindrance(Reason.SEVERAL_PDBS, ", ".join(sorted(str(budget.ref) for budget in matching)))
+    budget = matching[0]
+    if not is_ready(pod) and (budget.spares_unhealthy or budget.current_healthy >= budget.desired_healthy > 0):
+        return ()
+    if not budget.is_observed:
+        return Hindrance(Reason.PDB_BLOCKS, f"{budget.ref} has changed and was not reckoned anew yet")
+    taken = spent.get(budget.ref, 0)
+    if budget.disruptions_allowed > taken:
+        return (budget.ref,)
+    return Hindrance(Reason.PDB_BLOCKS, _in_words(budget, taken))
+
+
+def eviction_within_budgets(
+    proposal: EvictionProposal, circumstances: Circumstances, ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Keep an eviction back that a disruption budget would refuse, else take the disruption from it.
+
+    The budget of a pod in phase Pending does not count, as it does not for the eviction API. Where budgets are not
+    known, nothing is checked; the API has the last word either way.
+
+    Spec: beyond:B-43.
+    """
+    budgets = circumstances.surroundings.budgets
+    if not circumstances.settings.behaviour.pdbs_are_read_too or budgets is None:
+        return proposal
+    if proposal.pod.phase is PodPhase.PENDING:
+        return proposal
+    found = budgets_used(proposal.pod, budgets.get(proposal.pod.namespace, ()), ledger.budgets)
+    if isinstance(found, Hindrance):
+        return found
+    return replace(proposal, claim=replace(proposal.claim, budgets=found)) if found else proposal
+
+
+def restart_within_budgets(proposal: Proposal, circumstances: Circumstances, ledger: Ledger) -> Proposal | Hindrance:
+    """Keep a resize that restarts a container within minReplicas, the group's budget and disruption budgets.
+
+    What restarts is judged by what changes. A resize that restarts nothing needs none of them. Nothing on the server
+    holds such a resize back, so this is all there is; where disruption budgets are not known, the group's counts alone.
+
+    Spec: beyond:B-26, beyond:B-43, case:27, updater K-2, K-14, K-16.
+    """
+    settings, pod = circumstances.settings, proposal.pod
+    behaviour, group = settings.behaviour, proposal.group
+    if not (behaviour.pdbs_are_read_too or behaviour.single_replicas) or not restarts(pod, proposal.targets):
+        return proposal
+    # The flag lifts minReplicas for every resize, as it does upstream.
+    if group is not None and group.is_below_minimum and not settings.skips_disruption_budget:
+        return Hindrance(Reason.BELOW_MIN_REPLICAS, "a container would restart for the resize")
+    if not behaviour.pdbs_are_read_too:
+        return proposal
+    if group is not None and not group.is_disruptable:
+        return Hindrance(group.shortage, "a container would restart for the resize")
+    budgets = circumstances.surroundings.budgets
+    if budgets is None:
+        return proposal
+    found = budgets_used(pod, budgets.get(pod.namespace, ()), ledger.budgets)
+    if isinstance(found, Hindrance):
+        return found
+    return replace(proposal, claim=replace(proposal.claim, budgets=found)) if found else proposal
+
+
+def only_as_required(
+    proposal: EvictionProposal, circumstances: Circumstances, _ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Evict only where the VPA's eviction requirements let it; resizes in place come here without being asked.
+
+    Spec: beyond:B-26, case:31, updater K-13.
+    """
+    processed = proposal.processed
+    if not circumstances.settings.behaviour.single_replicas or processed is None:
+        return proposal
+    if meets_requirements(proposal.pod, circumstances.vpa, processed.recommendation):
+        return proposal
+    return Hindrance(Reason.REQUIREMENTS_UNMET)
+
+
+def _in_words(budget: DisruptionBudget, taken: int) -> str:
+    """Say what a budget lacks."""
+    healthy = f"{budget.ref} needs {budget.desired_healthy} healthy pods and has {budget.current_healthy}"
+    return f"{healthy}; {taken} more are disrupted in this round" if taken else healthy
