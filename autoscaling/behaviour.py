@@ -218,6 +218,13 @@ class Behaviour:
         "rounding. Otherwise it is done as soon as no condition says that it is not, which is wrong for half a minute "
         "after a restart of the kubelet.",
     )
+    calls_side_by_side: bool = _switch(
+        "performance U-2, U-3",
+        "The updater has up to 16 resizes and evictions on their way at a time, sent in the order in which they were "
+        "decided and counted on as if they succeeded; what a failed one had reserved is free again for what is decided "
+        "after that. Otherwise each call waits for the answer to the one before, so a slow API server or webhook makes "
+        "a round as long as all of its answers together.",
+    )
 
     partial_resize: bool = _switch(
         "B-23, K-16",

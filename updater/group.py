@@ -53,6 +53,10 @@ class Group:
         """Return the group with one more pod evicted or resized."""
         return replace(self, disrupted=self.disrupted + 1)
 
+    def after_failure(self) -> Group:
+        """Return the group with one pod fewer disrupted: an attempt that was counted on has failed."""
+        return replace(self, disrupted=self.disrupted - 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -73,6 +77,10 @@ class Groups:
     def after_disruption(self, group: ObjectRef) -> Groups:
         """Return the groups with one more pod of a group disrupted; evictions and resizes draw from one pot (R-6)."""
         return Groups({**self.known, group: self.known[group].after_disruption()}, self.left_out)
+
+    def after_failure(self, group: ObjectRef) -> Groups:
+        """Return the groups with one pod of a group fewer disrupted (updater R-6)."""
+        return Groups({**self.known, group: self.known[group].after_failure()}, self.left_out)
 
 
 def form_groups(

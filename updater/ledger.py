@@ -72,6 +72,23 @@ class Ledger:
             self.stopped,
         )
 
+    def without_claim(self, claim: Claim) -> Ledger:
+        """Return the ledger with a change taken out again that came to nothing.
+
+        What was sent may have been carried out all the same, so its tokens stay used up.
+        """
+        if claim == NO_CLAIM:
+            return self
+        rooms = {node: _negated(amounts) for node, amounts in claim.rooms.items()}
+        quotas = {ref: _negated(amounts) for ref, amounts in claim.quotas.items()}
+        budgets = {ref: self.budgets.get(ref, 0) - 1 for ref in claim.budgets}
+        return replace(
+            self,
+            rooms=_summed(self.rooms, rooms),
+            quotas=_summed(self.quotas, quotas),
+            budgets={**self.budgets, **budgets},
+        )
+
 
 def _summed(before: Mapping[K, Amounts], new: Mapping[K, Amounts]) -> Mapping[K, Amounts]:
     """Add amounts entry by entry."""
@@ -83,3 +100,8 @@ def _summed(before: Mapping[K, Amounts], new: Mapping[K, Amounts]) -> Mapping[K,
 def _added(one: Amounts, other: Amounts) -> Amounts:
     """Add two lists of amounts."""
     return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+def _negated(amounts: Amounts) -> Amounts:
+    """Return what takes amounts back."""
+    return {name: -amount for name, amount in amounts.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from autoscaling.limitrange import NO_LIMITS
+from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
 from autoscaling.vpa import Recommendation
 from updater.backoff import Refused
@@ -20,9 +21,10 @@ from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
 from updater.snapshot import Snapshot
 from updater.storm_levels import StormLevels, StormLimits
-from updater.vpa_work import PendingEviction, VpaWork, in_sending_order
+from updater.vpa_work import Attempt, PendingEviction, VpaWork, in_sending_order
 
-_ATTEMPTS = frozenset({Action.RESIZE, Action.EVICT, Action.FAIL})
+_CALLS = frozenset({Action.RESIZE, Action.EVICT})
+_ATTEMPTS = _CALLS | {Action.FAIL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class Plan:
         findings: What the VPAs done so far add to the memory.
         ledger: What the changes for the VPAs done so far take up.
         is_ended: Whether the rate limiter ended the round, so that the remaining pods are only named (M-21).
+        flights: Attempts whose outcome is not known yet, by pod; all but them are taken for successful or known.
+        parked: VPAs before the one at hand that wait for such an outcome or for what it leads to.
     """
 
     round: Round
@@ -91,6 +95,8 @@ class Plan:
     findings: Findings | None = None
     ledger: Ledger = field(default_factory=Ledger)
     is_ended: bool = False
+    flights: Mapping[ObjectRef, Attempt] = field(default_factory=dict)
+    parked: Mapping[ObjectRef, VpaWork] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot, now: datetime, memory: Memory, settings: Settings) -> Plan:
@@ -123,7 +129,9 @@ class Plan:
         wanting: list[str] = []
         released: list[str] = []
         refused: list[Refused] = []
-        findings = _with_findings(self).findings
+        findings = self.findings
+        for work in (*self.parked.values(), *((self.work,) if self.work else ())):
+            findings = _findings(work, findings)
         while findings is not None:
             timed += findings.timed
             infeasible |= findings.infeasible
@@ -157,7 +165,10 @@ class Plan:
         return self.work.ledger if self.work else self.ledger
 
     def next(self) -> Decision | None:
-        """Return the decision to carry out now, None at the end of the round."""
+        """Return the decision to carry out now, None where none is left for now.
+
+        That is the end of the round, unless there are flights.
+        """
         if self.handed_out < len(self.settled):
             return self.settled[self.handed_out]
         return self.work.current if self.work else None
@@ -172,13 +183,43 @@ class Plan:
         Raises:
             ValueError: The decision is not the plan's next one.
         """
-        if decision is not self.next():
-            raise ValueError(f"{decision.ref}: not the next decision of this plan; carry out what next() returns")
+        self._require_next(decision)
         if self.handed_out < len(self.settled) or self.work is None:
             return _advanced(_handing_out(self))
         if outcome is Outcome.RATE_LIMITED and decision.action in _ATTEMPTS:
             return _advanced(_ended(self, self.work))
         return _advanced(replace(self, work=self.work.after(outcome).advanced()))
+
+    def sent(self, decision: Decision) -> Plan:
+        """Go on as if the next decision, a resize or an eviction, had succeeded; ``landed`` tells what came of it.
+
+        What it takes up is reserved, so nothing is decided that would not be decided after it, one by one.
+
+        Raises:
+            ValueError: The decision is not the plan's next one, or calls nothing.
+        """
+        self._require_next(decision)
+        if self.work is None or decision.action not in _CALLS:
+            raise ValueError(f"{decision.ref}: {decision.action.value} calls nothing; fold it in with after()")
+        work, attempt = self.work.sent()
+        return _advanced(replace(self, work=work.advanced(), flights={**self.flights, decision.ref: attempt}))
+
+    def landed(self, decision: Decision, outcome: Outcome) -> Plan:
+        """Fold in what came of a decision that was sent; what a failed one had reserved is free again.
+
+        Raises:
+            ValueError: No such decision is on its way.
+        """
+        attempt = self.flights.get(decision.ref)
+        if attempt is None or attempt.decision is not decision:
+            raise ValueError(f"{decision.ref}: no such decision is on its way; only what was sent can land")
+        plan = replace(self, flights={ref: one for ref, one in self.flights.items() if one is not attempt})
+        return _advanced(_settled(plan if outcome is Outcome.DONE else _corrected(plan, attempt, outcome)))
+
+    def _require_next(self, decision: Decision) -> None:
+        """Make sure that a decision is the one to carry out now."""
+        if decision is not self.next():
+            raise ValueError(f"{decision.ref}: not the next decision of this plan; carry out what next() returns")
 
 
 def _handing_out(plan: Plan) -> Plan:
@@ -193,21 +234,28 @@ def _handing_out(plan: Plan) -> Plan:
         plan.findings,
         plan.ledger,
         plan.is_ended,
+        plan.flights,
+        plan.parked,
     )
 
 
 def _advanced(plan: Plan) -> Plan:
-    """Open VPAs until there is a decision or nothing is left."""
+    """Go on with VPAs until there is a decision or nothing is left; what failed attempts lead to comes first."""
     controlled = plan.round.selection.controlled
-    while plan.next() is None and plan.opened < len(controlled):
-        plan = _open(plan, controlled[plan.opened])
+    while plan.next() is None:
+        late = next((work for work in plan.parked.values() if work.has_more), None)
+        if late is not None:
+            plan = _reopened(plan, late)
+        elif plan.opened < len(controlled):
+            plan = _open(plan, controlled[plan.opened])
+        else:
+            break
     return plan
 
 
 def _open(plan: Plan, controlled: ControlledPods) -> Plan:
     """Start on one VPA; in a round that has ended its pods are only named."""
-    ledger = plan.ledger_so_far
-    plan = replace(_with_findings(plan), opened=plan.opened + 1, work=None, handed_out=0, ledger=ledger)
+    plan = replace(_left(plan), opened=plan.opened + 1)
     if plan.is_ended:
         return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
     circumstances = Circumstances(
@@ -221,26 +269,69 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         storms=plan.round.storms,
     )
     settled, work = _start(controlled, circumstances, plan.round.snapshot)
-    return replace(plan, settled=settled, work=replace(work, ledger=ledger).advanced())
+    return replace(plan, settled=settled, work=replace(work, ledger=plan.ledger).advanced())
+
+
+def _reopened(plan: Plan, work: VpaWork) -> Plan:
+    """Go on with a VPA of which an attempt has failed; in a round that has ended its pods are only named."""
+    plan = _left(plan)
+    parked = {vpa: one for vpa, one in plan.parked.items() if one is not work}
+    plan = replace(plan, parked=parked, work=replace(work, ledger=plan.ledger))
+    return _ended(plan, work) if plan.is_ended else replace(plan, work=plan.work.advanced() if plan.work else None)
 
 
 def _ended(plan: Plan, work: VpaWork) -> Plan:
     """Return the plan of a round that the rate limiter ended."""
     named = tuple(left_alone(c.member.pod.ref, Reason.ROUND_ENDED, work.scope) for c in work.left_over())
-    return replace(
-        _with_findings(plan), is_ended=True, work=None, settled=named, handed_out=0, ledger=plan.ledger_so_far
-    )
+    plan = _left(replace(plan, work=plan.work.given_up() if plan.work else None))
+    return replace(plan, is_ended=True, settled=named)
 
 
-def _with_findings(plan: Plan) -> Plan:
-    """Return the plan with what the VPA at hand adds to the memory, if anything."""
+def _left(plan: Plan) -> Plan:
+    """Put the VPA at hand aside: done with, or parked while attempts for it are on their way."""
     work = plan.work
-    if work is None or not (work.timed or work.infeasible or work.wanting or work.released or work.refused):
+    plan = replace(plan, work=None, settled=(), handed_out=0, ledger=plan.ledger_so_far)
+    if work is None:
         return plan
+    if _is_awaited(plan, work):
+        return replace(plan, parked={**plan.parked, work.scope.vpa: work})
+    return replace(plan, findings=_findings(work, plan.findings))
+
+
+def _settled(plan: Plan) -> Plan:
+    """Let go of parked VPAs for which nothing is on its way and nothing is left."""
+    findings, parked = plan.findings, {}
+    for vpa, work in plan.parked.items():
+        if work.has_more or _is_awaited(plan, work):
+            parked[vpa] = work
+        else:
+            findings = _findings(work, findings)
+    return replace(plan, findings=findings, parked=parked)
+
+
+def _is_awaited(plan: Plan, work: VpaWork) -> bool:
+    """Say whether an attempt for a VPA is on its way."""
+    return any(attempt.decision.scope is work.scope for attempt in plan.flights.values())
+
+
+def _corrected(plan: Plan, attempt: Attempt, outcome: Outcome) -> Plan:
+    """Return the plan with an attempt failed that was taken for successful."""
+    scope, work = attempt.decision.scope, plan.work
+    if work is not None and work.scope is scope:
+        return replace(plan, work=work.after_failure(attempt, outcome).advanced())
+    parked = next(one for one in plan.parked.values() if one.scope is scope)
+    after = replace(parked, ledger=plan.ledger_so_far).after_failure(attempt, outcome)
+    plan = replace(plan, parked={**plan.parked, after.scope.vpa: after})
+    return replace(plan, work=replace(work, ledger=after.ledger)) if work else replace(plan, ledger=after.ledger)
+
+
+def _findings(work: VpaWork, earlier: Findings | None) -> Findings | None:
+    """Return what the work on a VPA adds to the memory, with what was found before."""
+    if not (work.timed or work.infeasible or work.wanting or work.released or work.refused):
+        return earlier
     recommendation = work.circumstances.vpa.recommendation
     infeasible = dict.fromkeys(work.infeasible, recommendation) if recommendation is not None else {}
-    found = Findings(work.timed, infeasible, work.wanting, work.released, work.refused, plan.findings)
-    return replace(plan, findings=found)
+    return Findings(work.timed, infeasible, work.wanting, work.released, work.refused, earlier)
 
 
 def _rooms(snapshot: Snapshot, settings: Settings) -> Rooms | None:

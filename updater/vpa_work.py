@@ -52,6 +52,14 @@ class PendingEviction:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call that is taken for successful until its outcome is known."""
+
+    decision: Decision
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
 class VpaWork:
     """What is left to do for one VPA.
 
@@ -105,25 +113,45 @@ class VpaWork:
             return work
         # A failed attempt may have been carried out all the same, so its tokens are used up.
         claim = decision.claim if outcome is Outcome.DONE else Claim(changes=decision.claim.changes)
-        work = replace(work, ledger=self.ledger.after(claim))
-        if self.circumstances.settings.behaviour.errors_are_classified and outcome in _TELLING:
-            return _after_refusal(work, decision, outcome)
-        match decision.action:
-            case Action.RESIZE if decision.reason is Reason.CLAIM_RELEASED:
-                return _after_release(work, decision) if outcome is Outcome.DONE else work
-            case Action.RESIZE if outcome is Outcome.DONE:
-                resized = self.resizes[self.resized - 1]
-                return (
-                    replace(work, groups=work.groups.after_disruption(resized.member.group))
-                    if decision.disrupts
-                    else work
-                )
-            case Action.RESIZE | Action.FAIL:
-                return _after_failed_resize(work, outcome)
-            case Action.EVICT if outcome is Outcome.DONE:
-                return _after_eviction(work)
-            case _:
-                return work
+        work, attempt = replace(work, ledger=self.ledger.after(claim)), Attempt(decision, self._decided)
+        if outcome is Outcome.DONE and decision.action is not Action.FAIL:
+            return _after_success(work, attempt)
+        return _after_failure(work, attempt, outcome)
+
+    def sent(self) -> tuple[VpaWork, Attempt]:
+        """Take the current decision for successful, so that what others count on is reserved while its call runs.
+
+        Raises:
+            ValueError: There is none.
+        """
+        if self.current is None:
+            raise ValueError(f"{self.scope.vpa}: no decision waits to be sent; look at current first")
+        return self.after(Outcome.DONE), Attempt(self.current, self._decided)
+
+    def after_failure(self, attempt: Attempt, outcome: Outcome) -> VpaWork:
+        """Give back what an attempt had reserved, and fold in what came of it."""
+        decision = attempt.decision
+        work = replace(self, ledger=self.ledger.without_claim(decision.claim))
+        if decision.reason is Reason.CLAIM_RELEASED:
+            work = replace(work, released=tuple(uid for uid in work.released if uid != decision.uid))
+        elif _is_disruption(attempt):
+            work = replace(work, groups=work.groups.after_failure(attempt.candidate.member.group))
+        return _after_failure(work, attempt, outcome)
+
+    def given_up(self) -> VpaWork:
+        """Return the work with nothing left to decide."""
+        return replace(self, current=None, resized=len(self.resizes), evicted=len(self.evictions))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are pods that have not had their turn."""
+        return self.resized < len(self.resizes) or self.evicted < len(self.evictions)
+
+    @property
+    def _decided(self) -> Candidate:
+        """Whom the current decision is about."""
+        # Evictions begin only when no resize is left.
+        return self.evictions[self.evicted - 1].candidate if self.evicted else self.resizes[self.resized - 1]
 
     def left_over(self) -> tuple[Candidate, ...]:
         """Return the pods that have not had their final decision."""
@@ -265,11 +293,6 @@ def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) 
     )
 
 
-def _after_release(work: VpaWork, decision: Decision) -> VpaWork:
-    """Remember that a pod gave its claim back; nothing of it was disrupted."""
-    return replace(work, released=(*work.released, decision.uid))
-
-
 def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     """Evict a pod if its group and a resize in progress still allow it (updater M-18, X-10)."""
     member, circumstances = pending.candidate.member, work.circumstances
@@ -304,6 +327,35 @@ def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
     return circumstances.memory.backoff.holds_back_eviction(pod.uid, circumstances.now)
 
 
+def _after_success(work: VpaWork, attempt: Attempt) -> VpaWork:
+    """Spend what a change uses up of its group's budget; a pod that gave its claim back was not disrupted."""
+    if attempt.decision.reason is Reason.CLAIM_RELEASED:
+        return replace(work, released=(*work.released, attempt.decision.uid))
+    if not _is_disruption(attempt):
+        return work
+    return replace(work, groups=work.groups.after_disruption(attempt.candidate.member.group))
+
+
+def _is_disruption(attempt: Attempt) -> bool:
+    """Say whether a change uses up budget (updater R-6, beyond:B-43): evictions do only of pods that were running."""
+    match attempt.decision.action:
+        case Action.RESIZE:
+            return attempt.decision.disrupts
+        case Action.EVICT:
+            return attempt.candidate.member.pod.phase is not PodPhase.PENDING
+        case _:
+            return False
+
+
+def _after_failure(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
+    """Fold in why an attempt failed, which may put its pod among the evictions."""
+    decision = attempt.decision
+    if work.circumstances.settings.behaviour.errors_are_classified and outcome in _TELLING:
+        return _after_refusal(work, decision, outcome)
+    is_resize = decision.action in {Action.RESIZE, Action.FAIL} and decision.reason is not Reason.CLAIM_RELEASED
+    return _after_failed_resize(work, attempt.candidate, outcome) if is_resize else work
+
+
 def _after_refusal(work: VpaWork, decision: Decision, outcome: Outcome) -> VpaWork:
     """Leave a pod alone whose call failed for a reason that an eviction would not mend (beyond:B-21)."""
     if outcome is Outcome.GONE:
@@ -315,20 +367,11 @@ def _after_refusal(work: VpaWork, decision: Decision, outcome: Outcome) -> VpaWo
     return work
 
 
-def _after_failed_resize(work: VpaWork, outcome: Outcome) -> VpaWork:
+def _after_failed_resize(work: VpaWork, candidate: Candidate, outcome: Outcome) -> VpaWork:
     """Fall back to eviction, or in mode InPlace remember what the node is too small for (updater D-25, D-48)."""
-    candidate = work.resizes[work.resized - 1]
     if not work.circumstances.is_in_place_only:
         return _to_be_evicted(work, candidate, Reason.RESIZE_REFUSED)
     return _remembering(work, candidate) if outcome is Outcome.NO_NODE_CAPACITY else work
-
-
-def _after_eviction(work: VpaWork) -> VpaWork:
-    """Spend budget, except for a pod that was not running yet (updater R-6)."""
-    member = work.evictions[work.evicted - 1].candidate.member
-    if member.pod.phase is PodPhase.PENDING:
-        return work
-    return replace(work, groups=work.groups.after_disruption(member.group))
 
 
 def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWork:

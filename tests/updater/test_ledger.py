@@ -38,3 +38,22 @@ def test_a_ledger_is_the_sum_of_its_claims(given_claims: list[Claim]) -> None:
 def test_a_change_that_takes_up_nothing_leaves_the_ledger_as_it_is() -> None:
     ledger = Ledger().after(Claim(rooms={"n1": {"cpu": 5}}))
     assert ledger.after(NO_CLAIM) is ledger
+
+
+@given(st.lists(claims), claims)
+def test_a_change_that_came_to_nothing_gives_back_all_but_its_tokens(others: list[Claim], failed: Claim) -> None:
+    """Spec: performance:U-3, beyond:B-24."""
+    ledger = Ledger()
+    for claim in others:
+        ledger = ledger.after(claim)
+    with_tokens = ledger.after(Claim(changes=failed.changes))
+    assert _without_zeros(ledger.after(failed).without_claim(failed)) == _without_zeros(with_tokens)
+    assert ledger.without_claim(NO_CLAIM) is ledger
+
+
+def _without_zeros(ledger: Ledger) -> object:
+    """Return all that is in a ledger, without amounts of nothing."""
+    flat = {(key, name): amount for key, of in ledger.rooms.items() for name, amount in of.items()}
+    flat |= {(str(key), name): amount for key, of in ledger.quotas.items() for name, amount in of.items()}
+    flat |= {(str(key), ""): count for key, count in ledger.budgets.items()}
+    return {key: amount for key, amount in flat.items() if amount}, ledger.changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 import structlog
@@ -71,25 +71,38 @@ class Actuator:
 
     async def carry_out(self, decision: Decision) -> Outcome:
         """Carry out one decision; what calls nothing is done at once."""
-        match decision.action:
-            case Action.RESIZE | Action.FAIL:
-                return await self._resize_within_rate(decision)
-            case Action.EVICT:
-                return await self._evict_within_rate(decision)
-            case Action.WAIT | Action.SKIP:
-                if decision.reason is Reason.INFEASIBLE_REMEMBERED:
-                    self._told_infeasible(decision)
-                return Outcome.DONE
+        if decision.action in {Action.WAIT, Action.SKIP}:
+            if decision.reason is Reason.INFEASIBLE_REMEMBERED:
+                self._told_infeasible(decision)
+            return Outcome.DONE
+        wait = self.take_token(decision)
+        return Outcome.RATE_LIMITED if wait is None else await self.send(decision, wait)
 
-    async def _resize_within_rate(self, decision: Decision) -> Outcome:
-        token = self.buckets.in_place.take(self.driver.now(), self.deadline)
-        self.buckets.in_place = token.bucket
-        if token.wait is None:
-            if decision.reason is not Reason.BOOST_OVER:
-                self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
-            return Outcome.RATE_LIMITED
-        if token.wait:
-            await self.client.pacing.sleep(token.wait.total_seconds())
+    def take_token(self, decision: Decision) -> timedelta | None:
+        """Take the token of an attempt, which keeps its place in the order of attempts however they are sent.
+
+        Returns:
+            How long the attempt has to wait; None where no token can be had in this round.
+        """
+        is_eviction = decision.action is Action.EVICT
+        bucket = self.buckets.eviction if is_eviction else self.buckets.in_place
+        token = bucket.take(self.driver.now(), self.deadline)
+        if is_eviction:
+            self.buckets.eviction = token.bucket
+        else:
+            self.buckets.in_place = token.bucket
+        if token.wait is None and is_eviction:
+            self._count_failed_eviction(decision, "EvictionRateLimiterWaitFailed")
+        elif token.wait is None and decision.reason is not Reason.BOOST_OVER:
+            self._count_failed_resize(decision, "InPlaceUpdateRateLimiterWaitFailed")
+        return token.wait
+
+    async def send(self, decision: Decision, wait: timedelta) -> Outcome:
+        """Send an attempt for which there is a token, once that may be used."""
+        if wait:
+            await self.client.pacing.sleep(wait.total_seconds())
+        if decision.action is Action.EVICT:
+            return await self._evict(decision)
         if decision.action is Action.FAIL or decision.patches is None:
             self._count_failed_resize(decision, _failure(decision))
             return Outcome.FAILED
@@ -128,14 +141,8 @@ class Actuator:
         self._count_failed_resize(decision, "InPlaceUpdateInfeasible" if infeasible else _failure(decision))
         return outcome_of(error)
 
-    async def _evict_within_rate(self, decision: Decision) -> Outcome:
-        token = self.buckets.eviction.take(self.driver.now(), self.deadline)
-        self.buckets.eviction = token.bucket
-        if token.wait is None:
-            self._count_failed_eviction(decision, "EvictionRateLimiterWaitFailed")
-            return Outcome.RATE_LIMITED
-        if token.wait:
-            await self.client.pacing.sleep(token.wait.total_seconds())
+    async def _evict(self, decision: Decision) -> Outcome:
+        """Send an eviction and count what came of it."""
         ref = decision.ref
         try:
             if decision.is_guarded:

@@ -16,11 +16,12 @@ from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from updater.circumstances import Memory
 from updater.conditions import is_noteworthy, verdicts
-from updater.decision import Action, Decision, Outcome, VpaScope
+from updater.decision import Action, Decision, VpaScope
 from updater.plan import Plan
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
+from updater.shell.carrier import Carrier
 from updater.shell.conditions import ConditionWriter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
@@ -153,31 +154,29 @@ class Loop:
         actuator = self.actuator(now + self.settings.period)
         scopes: dict[VpaScope, None] = {}
         noteworthy: list[Decision] = []
+
+        def note(decision: Decision) -> None:
+            if decision.scope is not None and decision.scope not in scopes:
+                scopes[decision.scope] = None
+                self._create_counters(decision.scope)
+            _tell(decision)
+            if is_noteworthy(decision):
+                noteworthy.append(decision)
+            self.missing.note(decision)
+
+        carrier = Carrier(plan, actuator, self.storms, note)
+        is_side_by_side = self.settings.decisions.behaviour.calls_side_by_side
         with step.labels("EvictPods").time():
             try:
-                while (decision := plan.next()) is not None:
-                    if decision.scope is not None and decision.scope not in scopes:
-                        scopes[decision.scope] = None
-                        self._create_counters(decision.scope)
-                    _tell(decision)
-                    if is_noteworthy(decision):
-                        noteworthy.append(decision)
-                    self.missing.note(decision)
-                    plan = plan.after(decision, await self._carried_out(decision, plan, actuator))
+                await (carrier.side_by_side() if is_side_by_side else carrier.one_by_one())
             finally:
-                self.memory = plan.memory
+                self.memory = carrier.plan.memory
                 self.missing.publish()
                 self.metrics.round.publish(_counts(scopes, actuator))
         if self.conditions is not None:
             vpas = [selecting.vpa for selecting in snapshot.vpas]
             found = verdicts(noteworthy, [vpa.ref for vpa in vpas], [scope.vpa for scope in scopes])
             await self.conditions.write(vpas, found, now, now + _CHANGING * self.settings.period)
-
-    async def _carried_out(self, decision: Decision, plan: Plan, actuator: Actuator) -> Outcome:
-        """Carry a decision out, if the tokens that it takes are written down first (beyond:B-24)."""
-        if decision.claim.changes and self.storms is not None and not await self.storms.covers_one_more(plan):
-            return Outcome.NOT_RESERVED
-        return await actuator.carry_out(decision)
 
     def _create_counters(self, scope: VpaScope) -> None:
         """Make the counters of a VPA visible at zero (upstream-1.8.1 2.6)."""
