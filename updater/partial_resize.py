@@ -27,7 +27,9 @@ def only_what_is_worth_it(proposal: Proposal, circumstances: Circumstances, _led
     - the pod is old enough to be updated within its bounds, and the resource's own difference reaches the threshold.
       Where none of a container's does but their sum does, all of them stay, except those for which it restarts;
     - it is the memory of a container that was killed for lack of it a short while ago, and grows. Where the container
-      restarts for it, its own difference must reach the threshold all the same.
+      restarts for it, its own difference must reach the threshold all the same;
+    - its own difference reaches the threshold, no container restarts for it, and anything else of the pod stays: a pod
+      that is resized at all is not to be resized once more for that a little later.
 
     A resize under way is judged by what it asks for as well as by what is in force. Boosts that are taken back stay
     whole.
@@ -38,11 +40,10 @@ def only_what_is_worth_it(proposal: Proposal, circumstances: Circumstances, _led
         return proposal
     worth = _Worth(proposal, circumstances)
     pairs = zip(proposal.pod.containers, proposal.targets, strict=True)
-    left = tuple(t if c.name in proposal.expired else worth.left_of(c, t) for c, t in pairs)
-    shaped = replace(proposal, targets=left)
-    if not shaped.sets_anything:
+    if not proposal.expired and not worth.is_resized_at_all(proposal):
         return Hindrance(Reason.CHANGE_TOO_SMALL, "no container by itself is worth a resize")
-    return shaped
+    left = tuple(t if c.name in proposal.expired else worth.left_of(c, t) for c, t in pairs)
+    return replace(proposal, targets=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +73,33 @@ class _Worth:
         self._is_old_enough = is_old_enough(proposal.pod, circumstances)
         self._killed = quickly_killed(proposal.pod, circumstances)
 
+    def is_resized_at_all(self, proposal: Proposal) -> bool:
+        """Say whether anything of the pod is worth it by itself."""
+        pairs = zip(self._pod.containers, proposal.targets, strict=True)
+        return any(self._kept(container, self._changes(container, target)) for container, target in pairs)
+
     def left_of(self, container: Container, target: ContainerTarget | None) -> ContainerTarget | None:
         """Return what stays of one container's target, None for nothing."""
-        entry = self._processed.recommendation.of(container.name) if self._processed is not None else None
-        if target is None or entry is None:
-            return None
-        changes = {name: self._change(container, name, entry) for name in target.requests}
-        kept = self._kept(container, changes)
-        if not kept:
+        changes = self._changes(container, target)
+        kept = self._kept(container, changes) | {name for name, c in changes.items() if self._goes_along(c)}
+        if target is None or not kept:
             return None
         requests = {name: amount for name, amount in target.requests.items() if name in kept}
         return replace(target, requests=requests, limits={n: a for n, a in target.limits.items() if n in kept})
 
+    def _goes_along(self, change: _Change) -> bool:
+        """Say whether a change is large and harmless enough to go along with another one."""
+        return change.difference >= self._threshold and not change.restarts
+
+    def _changes(self, container: Container, target: ContainerTarget | None) -> dict[str, _Change]:
+        """Return what a target changes about each resource; nothing where nothing is recommended."""
+        entry = self._processed.recommendation.of(container.name) if self._processed is not None else None
+        if target is None or entry is None:
+            return {}
+        return {name: self._change(container, name, entry) for name in target.requests}
+
     def _kept(self, container: Container, changes: dict[str, _Change]) -> frozenset[str]:
-        """Return the resources of a container that stay."""
+        """Return the resources of a container that stay by themselves."""
         large = {name for name, change in changes.items() if change.difference >= self._threshold}
         kept = {name for name, change in changes.items() if change.is_outside}
         if self._is_old_enough:

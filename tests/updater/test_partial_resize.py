@@ -76,9 +76,17 @@ SMALL = Reason.CHANGE_TOO_SMALL
     ("row", "age", "resources", "recommendation", "expected"),
     [
         # Out of bounds, whatever its age and however little it is.
-        ("beyond:B-23", 0, "99m/100", recommended("c", "100m/150", "100m/1", "1/1Gi"), {"c.cpu": "100m -"}),
+        ("beyond:B-23", 0, "99m/100", recommended("c", "100m/109", "100m/1", "1/1Gi"), {"c.cpu": "100m -"}),
+        # What is large goes along, so that the pod is not resized twice (product 6, the burn workload).
+        (
+            "beyond:B-23",
+            0,
+            "99m/100",
+            recommended("c", "100m/110", "100m/1", "1/1Gi"),
+            {"c.cpu": "100m -", "c.memory": "110 -"},
+        ),
         ("beyond:B-23", 0, "100m/100", recommended("c", "101m/150", "100m/1", "1/1Gi"), SMALL),
-        ("beyond:B-23", 0, "101m/100", recommended("c", "100m/150", "1m/1", "100m/1Gi"), {"c.cpu": "100m -"}),
+        ("beyond:B-23", 0, "101m/100", recommended("c", "100m/109", "1m/1", "100m/1Gi"), {"c.cpu": "100m -"}),
         ("beyond:B-23 no request", 0, "-/100", recommended("c", "100m/101", **WIDE), {"c.cpu": "100m -"}),
         # Within bounds only what differs by a tenth, in a pod of twelve hours.
         ("beyond:B-23", 12, "100m/100", recommended("c", "110m/109", **WIDE), {"c.cpu": "110m -"}),
@@ -108,6 +116,15 @@ def test_each_container_is_judged_by_itself() -> None:
     made = old(pod(container("a", "1/1Gi"), container("b", "100m/100Mi"), container("other", "1")))
     a, b = recommended("a", "990m/1Gi", **WIDE), recommended("b", "300m/100Mi", **WIDE)
     assert left(shaped(made, a, b)) == {"b.cpu": "300m -"}
+
+
+def test_what_restarts_a_container_does_not_go_along() -> None:
+    """Spec: beyond:B-23, updater:K-16. The pod is young, so its memory within bounds is no reason to restart it."""
+    recommendation = recommended("c", "250m/300", "200m/1", "1/1Gi")
+    young = pod(restarting(container("c", "100m/100"), "memory"))
+    assert left(shaped(young, recommendation)) == {"c.cpu": "250m -"}
+    free = pod(restarting(container("c", "100m/100"), "cpu"))
+    assert left(shaped(free, recommendation)) == {"c.cpu": "250m -", "c.memory": "300 -"}
 
 
 def test_a_pod_that_is_due_only_as_a_whole_is_left_alone() -> None:
@@ -144,7 +161,7 @@ def test_nothing_restarts_for_less_than_the_threshold(
         ("updater:P-6", (), "101", {"c.memory": "101 -"}),
         ("updater:P-6 shrinking helps nobody", (), "99", SMALL),
         ("updater:P-6", ("memory",), "109", SMALL),
-        ("updater:P-6", ("memory",), "110", {"c.memory": "110 -"}),
+        ("updater:P-6", ("memory",), "110", {"c.memory": "110 -", "d.memory": "110 -"}),
     ],
 )
 def test_a_killed_container_gets_its_memory(

@@ -225,7 +225,7 @@ RIGHTS = (
     ("updater", "delete", "pods", False),
     ("updater", "update", "pods", False),
     ("updater", "get", "deployments/scale", True),
-    ("updater", "patch", "verticalpodautoscalers/status.autoscaling.evenkeel.dev", False),
+    ("updater", "patch", "verticalpodautoscalers/status.autoscaling.evenkeel.dev", True),
     ("recommender", "patch", "verticalpodautoscalers/status.autoscaling.evenkeel.dev", True),
     ("recommender", "patch", "pods", False),
     ("recommender", "list", "pods.metrics.k8s.io", True),
