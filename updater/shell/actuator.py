@@ -23,6 +23,7 @@ from updater.decision import Action, Decision, Outcome, Reason
 from updater.patches import Patch
 from updater.ratelimit import TokenBucket
 from updater.resize_request import ResizeRequest, request_operation
+from updater.shell.convergence_meter import ConvergenceMeter
 from updater.shell.metrics import UpdaterMetrics
 from updater.shell.verdicts import is_beyond_the_node, outcome_of
 
@@ -58,6 +59,7 @@ class Actuator:
         vpa_api_version: API version of the VPAs, for events on them.
         deadline: When the round must be over.
         touched: Of each VPA, the actions that succeeded in this round.
+        convergence: Told of what puts an end to resizes under way; None where nobody follows them.
     """
 
     client: KubeClient
@@ -68,6 +70,7 @@ class Actuator:
     vpa_api_version: str
     deadline: datetime
     touched: set[tuple[ObjectRef, Action]] = field(default_factory=set)
+    convergence: ConvergenceMeter | None = None
 
     async def carry_out(self, decision: Decision) -> Outcome:
         """Carry out one decision; what calls nothing is done at once."""
@@ -184,6 +187,8 @@ class Actuator:
     def _succeeded(self, decision: Decision) -> None:
         if decision.scope is not None:
             self.touched.add((decision.scope.vpa, decision.action))
+        if self.convergence is not None:
+            self.convergence.changed(decision, self.driver.now())
 
     def _audited(self, decision: Decision, event: str, opening: str) -> None:
         """Log a change that was made and tell it on the pod: old and new amounts, reason, digest (beyond:B-42)."""

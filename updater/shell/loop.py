@@ -23,6 +23,7 @@ from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
 from updater.shell.carrier import Carrier
 from updater.shell.conditions import ConditionWriter
+from updater.shell.convergence_meter import ConvergenceMeter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
 from updater.shell.missing_room import MissingRoom
@@ -62,6 +63,7 @@ class Loop:
         conditions: Writes conditions to VPAs; None where that is not done.
         storms: Keeps the levels of the storm budgets; None where there are none, or where they last as long as this.
         missing: Tells of room that nodes lack.
+        convergence: Follows resizes to their end.
     """
 
     settings: LoopSettings
@@ -77,10 +79,12 @@ class Loop:
     conditions: ConditionWriter | None = None
     storms: StormLease | None = None
     missing: MissingRoom = field(init=False)
+    convergence: ConvergenceMeter = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make what tells of missing room."""
+        """Make what tells of missing room and of resizes under way."""
         self.missing = MissingRoom(self.metrics.missing_room, self.events)
+        self.convergence = ConvergenceMeter(self.metrics.resizes, self.settings.decisions.behaviour)
 
     def actuator(self, deadline: datetime) -> Actuator:
         """Return what acts on decisions until a time; all share the rate limiters."""
@@ -92,6 +96,7 @@ class Loop:
             self.driver,
             self.settings.vpa_api_version,
             deadline,
+            convergence=self.convergence,
         )
 
     async def run_round(self) -> None:
@@ -149,6 +154,7 @@ class Loop:
         step = self.metrics.execution_latency
         with step.labels("ListPods").time():
             snapshot = await self.observe(admission)
+        self.convergence.look(snapshot.pods, now)
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
         actuator = self.actuator(now + self.settings.period)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, LARGEST_SIZE_CLASS, size_class
+from updater.shell.convergence_meter import ResizeMetrics
 
 _SIZE, _SIZE_AND_MODE = ("vpa_size_log2",), ("vpa_size_log2", "update_mode")
 _VPA = ("vpa_name", "vpa_namespace")
@@ -97,6 +98,7 @@ class UpdaterMetrics:
     infeasible_skips: Counter
     admission_status_invalid: Counter
     missing_room: Gauge
+    resizes: ResizeMetrics
     execution_latency: Histogram
 
     @classmethod
@@ -133,6 +135,7 @@ class UpdaterMetrics:
                 ("resource", "namespace"),
                 registry=registry,
             ),
+            resizes=ResizeMetrics.register(registry),
             execution_latency=Histogram(
                 "vpa_updater_execution_latency_seconds",
                 "Duration of a round and of its steps",

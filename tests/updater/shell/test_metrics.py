@@ -9,6 +9,7 @@ from autoscaling.runtime.exposition import exposition
 from tests.exposed_families import EXECUTION, Family, exposed, family
 from updater.shell.metrics import RoundCounts, UpdaterMetrics, size_label
 
+CONVERGENCE = "0.5 1 2 5 10 30 60 120 300 600 1200 1800 3600 +Inf"
 SIZE, MODE, VPA = "vpa_size_log2", "vpa_size_log2 update_mode", "vpa_name vpa_namespace"
 FAMILIES = [
     ("updater:7", "controlled_pods_total", family("gauge", MODE)),
@@ -47,6 +48,8 @@ def _touch(metrics: UpdaterMetrics) -> None:
     metrics.failed_in_place_updates.labels("1", "InPlaceUpdateError", "web", "shop").inc()
     metrics.infeasible_skips.labels("1", "web", "shop").inc()
     metrics.admission_status_invalid.labels("error").inc()
+    metrics.missing_room.labels("cpu", "shop").set(1)
+    metrics.resizes.resizes.labels("deferred").set(1)
     metrics.execution_latency.labels("total").observe(1)
 
 
@@ -57,10 +60,25 @@ def test_families_have_upstreams_names_types_labels_and_buckets(row: str, name: 
     assert exposed(registry, "")[f"vpa_updater_{name}"] == expected
 
 
+OWN_FAMILIES = [
+    ("beyond:B-41", "missing_room", family("gauge", "resource namespace")),
+    ("beyond:B-45", "resizes", family("gauge", "state")),
+    ("beyond:B-45", "resize_convergence_seconds", family("histogram", "outcome", CONVERGENCE)),
+]
+
+
+@pytest.mark.parametrize(("row", "name", "expected"), OWN_FAMILIES)
+def test_own_families(row: str, name: str, expected: Family) -> None:
+    metrics, registry = _registered()
+    _touch(metrics)
+    assert exposed(registry, "")[f"evenkeel_updater_{name}"] == expected, row
+
+
 def test_there_is_no_other_family() -> None:
     metrics, registry = _registered()
     _touch(metrics)
-    assert exposed(registry, "").keys() == {f"vpa_updater_{name}" for _, name, _ in FAMILIES}
+    upstreams = {f"vpa_updater_{name}" for _, name, _ in FAMILIES}
+    assert exposed(registry, "").keys() == upstreams | {f"evenkeel_updater_{name}" for _, name, _ in OWN_FAMILIES}
 
 
 def _samples(registry: CollectorRegistry, name: str) -> list[str]:
