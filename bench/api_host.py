@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -28,8 +28,10 @@ from bench.cluster import (
     first_tick,
     namespace_of,
     pod_names,
+    pod_object,
     pods,
     replica_sets,
+    timestamp,
     vpas,
 )
 from bench.hosting import Command, Hosted, resident_bytes, say
@@ -41,9 +43,13 @@ from evenkeel.simulator.api.requestlog import RequestLog
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
 from evenkeel.simulator.clock import WallClock
+from evenkeel.simulator.faults import Delay, Fault
 
 _PATIENCE_SECONDS = 5.0
 _STATUSES = ("verticalpodautoscalers", "verticalpodautoscalers/status")
+_CHANGES = ("patch", "pods/resize"), ("create", "pods/eviction")
+_FAILED = 400
+"""Least HTTP status of a call that came to nothing."""
 _YIELD_EVERY = 50
 """Writes between two looks at the connections, so that a watch is sent while others write."""
 
@@ -81,6 +87,10 @@ def main() -> None:
     parser.add_argument("--checkpoints", action="store_true")
     parser.add_argument("--usage", type=Path, help="the metrics API's answer")
     parser.add_argument("--created", type=datetime.fromisoformat, default=first_tick(datetime.now(UTC)))
+    parser.add_argument("--mode", default="InPlaceOrRecreate", help="update mode of all VPAs")
+    parser.add_argument("--cpu", help="request of each container, where not what is recommended")
+    parser.add_argument("--delay-milliseconds", type=float, default=0.0, help="time that some calls take")
+    parser.add_argument("--delayed", default="", help="regular expression searched in the paths of those calls")
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--folder", type=Path, required=True)
     asyncio.run(_host(parser.parse_args()))
@@ -92,6 +102,9 @@ async def _host(arguments: argparse.Namespace) -> None:
     server = ApiServer(WallClock())
     if arguments.usage:
         server.metrics = StoredUsage.read(arguments.usage)
+    if arguments.delay_milliseconds:
+        slowness = Delay(timedelta(milliseconds=arguments.delay_milliseconds))
+        server.faults.add(Fault(slowness, path=arguments.delayed, count=None))
     with Stopwatch() as loading:
         _load(server, shape, arguments)
         gc.collect()
@@ -104,7 +117,18 @@ async def _host(arguments: argparse.Namespace) -> None:
 
         def tell() -> None:
             loaded = loading.wall_seconds, loading.cpu_seconds
-            say(Hosted(*addresses, *loaded, resident_bytes("self"), _status_writes(server.requests)))
+            first = _first_changes(server.requests)
+            say(
+                Hosted(
+                    *addresses,
+                    *loaded,
+                    resident_bytes("self"),
+                    _status_writes(server.requests),
+                    len(first),
+                    (max(first.values()) - min(first.values())).total_seconds() if first else 0.0,
+                    {" ".join(call): count for call, count in server.requests.total.items()},
+                )
+            )
 
         tell()
         while line := await asyncio.to_thread(sys.stdin.readline):
@@ -118,7 +142,7 @@ def _load(server: ApiServer, shape: Shape, arguments: argparse.Namespace) -> Non
     for definition in definitions(ApiGroup.UPSTREAM).values():
         server.store.create(dict(definition))
     server.create_namespaces(*(namespace_of(place) for place in range(NAMESPACES)))
-    kinds: list[Iterable[dict[str, object]]] = [vpas(shape, created), pods(shape, created)]
+    kinds: list[Iterable[dict[str, object]]] = [vpas(shape, created, arguments.mode), _pods(shape, arguments)]
     if arguments.controllers:
         kinds += [deployments(shape, created), replica_sets(shape, created)]
     if arguments.checkpoints:
@@ -128,12 +152,25 @@ def _load(server: ApiServer, shape: Shape, arguments: argparse.Namespace) -> Non
             server.store.create(each)
 
 
+def _pods(shape: Shape, arguments: argparse.Namespace) -> Iterable[JsonObject]:
+    """Return the pods, with what they are to ask for."""
+    if not arguments.cpu:
+        return pods(shape, arguments.created)
+    started = timestamp(arguments.created)
+    return (pod_object(name, arguments.created, started, cpu=arguments.cpu) for name in pod_names(shape))
+
+
 async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) -> None:
     """Do what one line asks for."""
     await _write(server, names, command.writes)
     if command.statuses:
         with suppress(TimeoutError):
             await server.requests.until(lambda log: _status_writes(log) >= command.statuses, _PATIENCE_SECONDS)
+    if command.changes:
+        with suppress(TimeoutError):
+            await server.requests.until(lambda log: _change_calls(log) >= command.changes, _PATIENCE_SECONDS)
+    if command.changed:
+        _store_changed(server.requests, Path(command.changed))
     if command.recommendations:
         _store_recommendations(server, Path(command.recommendations))
 
@@ -141,6 +178,25 @@ async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) 
 def _status_writes(log: RequestLog) -> int:
     """Return how often the status of a VPA was written."""
     return sum(log.total["patch", resource] for resource in _STATUSES)
+
+
+def _change_calls(log: RequestLog) -> int:
+    """Return how many calls there were that may have resized or evicted a pod."""
+    return sum(log.total[change] for change in _CHANGES)
+
+
+def _first_changes(log: RequestLog) -> dict[str, datetime]:
+    """Return when each pod was resized or evicted first, by its path."""
+    first: dict[str, datetime] = {}
+    for call in log.calls():
+        if (call.verb, call.resource) in _CHANGES and call.status < _FAILED:
+            first.setdefault(call.path.rpartition("/")[0], call.at)
+    return first
+
+
+def _store_changed(log: RequestLog, file: Path) -> None:
+    """Write down which pods were resized or evicted."""
+    file.write_bytes(msgspec.json.encode(sorted(_first_changes(log))))
 
 
 def _store_recommendations(server: ApiServer, file: Path) -> None:

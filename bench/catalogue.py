@@ -19,6 +19,7 @@ from bench.rows.r9 import Growth
 from bench.rows.s1 import EmbeddedServer
 from bench.rows.s2 import Demonstration
 from bench.rows.u1 import PlanRound
+from bench.rows.u2 import SlowEvictions, SlowResizes
 
 _ROWS: tuple[type[Benchmark], ...] = (
     FoldArrays,
@@ -31,6 +32,8 @@ _ROWS: tuple[type[Benchmark], ...] = (
     Start,
     History,
     PlanRound,
+    SlowEvictions,
+    SlowResizes,
     WebhookLatency,
     WebhookRate,
     EmbeddedServer,

@@ -23,11 +23,15 @@ class Command(msgspec.Struct, frozen=True):
         writes: Pods to change.
         statuses: Writes of VPAs' statuses to wait for, since it began to serve, for at most some seconds.
         recommendations: File for what all VPAs are recommended, by namespace and name; empty for none.
+        changes: Pods that are to be resized or evicted to wait for, likewise.
+        changed: File for the paths of those pods; empty for none.
     """
 
     writes: int = 0
     statuses: int = 0
     recommendations: str = ""
+    changes: int = 0
+    changed: str = ""
 
 
 class Hosted(msgspec.Struct, frozen=True):
@@ -41,6 +45,9 @@ class Hosted(msgspec.Struct, frozen=True):
         load_cpu_seconds: CPU time that this took.
         resident_bytes: Memory that it holds.
         statuses: Writes of VPAs' statuses.
+        changes: Pods that were resized or evicted.
+        changing_seconds: From the answer to the first such call until that to the last one on another pod.
+        calls: Calls so far, by verb and resource.
     """
 
     url: str
@@ -50,6 +57,9 @@ class Hosted(msgspec.Struct, frozen=True):
     load_cpu_seconds: float
     resident_bytes: int
     statuses: int
+    changes: int = 0
+    changing_seconds: float = 0.0
+    calls: dict[str, int] = {}
 
 
 class LineProcess:
