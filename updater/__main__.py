@@ -82,6 +82,7 @@ async def work(
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
     caches = Caches(client, config.api_group, config.vpa_object_namespace, on_pod, config.switches())
     tasks = caches.start()
+    events = event_recorder(process, config, client)
     try:
         await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
@@ -89,13 +90,13 @@ async def work(
             settings=settings,
             client=client,
             caches=caches,
-            events=event_recorder(process, config, client),
+            events=events,
             metrics=metrics,
             vitals=vitals,
             driver=process.driver,
             buckets=Buckets(bucket(config), bucket(config)),
             usage=memory_reader(config, client),
-            conditions=condition_writer(config, client, process.driver),
+            conditions=condition_writer(config, client, process.driver, events),
             storms=storm_lease(config, client, identity) if settings.decisions.behaviour.free_room else None,
         )
         vitals.start_monitoring()
@@ -182,11 +183,13 @@ def storm_flags(config: UpdaterConfig) -> StormFlags:
     )
 
 
-def condition_writer(config: UpdaterConfig, client: KubeClient, driver: Driver) -> ConditionWriter | None:
+def condition_writer(
+    config: UpdaterConfig, client: KubeClient, driver: Driver, events: EventRecorder
+) -> ConditionWriter | None:
     """Return what writes conditions to VPAs; None where nothing is decided otherwise than upstream does."""
     if config.switches() == UPSTREAM:
         return None
-    return ConditionWriter(client, vertical_pod_autoscalers(config.api_group), driver)
+    return ConditionWriter(client, vertical_pod_autoscalers(config.api_group), driver, events)
 
 
 def bucket(config: UpdaterConfig) -> TokenBucket:

@@ -50,6 +50,7 @@ TYPE_OF_REASON: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.FORBIDDEN_BY_POLICY: RESIZE_BLOCKED,
         Reason.QUOTA_WOULD_BLOCK: QUOTA_WOULD_BLOCK,
         Reason.QOS_WOULD_CHANGE: QOS_WOULD_CHANGE,
+        Reason.EVICTION_LOOP: EVICTION_LOOP,
         Reason.TARGET_CONFLICT: TARGET_CONFLICT,
     }
 )
@@ -168,6 +169,21 @@ def conditions_due(vpa: Vpa, verdicts: Verdicts, told: Told | None, now: datetim
         return None
     others = [condition for condition in vpa.conditions if condition.type not in OWN_TYPES]
     return tuple(sorted([*others, *wanted.values()], key=lambda condition: condition.type))
+
+
+def newly_true(vpa: Vpa, due: Iterable[VpaCondition], told: Told | None) -> tuple[VpaCondition, ...]:
+    """Return those of the conditions written to a VPA that its owner has not been told of.
+
+    What the VPA shows has been told, be it by a process before this one, and so has what was written last, though
+    somebody may have overwritten it since.
+
+    Args:
+        vpa: The object as observed before.
+        due: All that was written.
+        told: What was written last before that.
+    """
+    known = {c.type for c in (*vpa.conditions, *(told.conditions if told else ())) if c.status is ConditionStatus.TRUE}
+    return tuple(c for c in due if c.type in OWN_TYPES - known and c.status is ConditionStatus.TRUE)
 
 
 def _vpa_of(decision: Decision) -> ObjectRef | None:

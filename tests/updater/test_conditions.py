@@ -22,6 +22,7 @@ from updater.conditions import (
     Verdicts,
     conditions_due,
     is_noteworthy,
+    newly_true,
     verdicts,
 )
 from updater.decision import Action, Decision, Reason, VpaScope, left_alone
@@ -239,6 +240,30 @@ def test_what_somebody_overwrote_comes_back_with_its_old_time() -> None:
     subject = replace(vpa(), conditions=(PROVIDED,))
     told = Told(NOW - SECOND, (holds(since=EARLIER),))
     assert conditions_due(subject, judged(holds()), told, NOW) == (PROVIDED, holds(since=EARLIER))
+
+
+@pytest.mark.parametrize(
+    ("row", "shown", "told", "due", "news"),
+    [
+        ("case:23 new", (PROVIDED,), None, (holds("TargetConflict"), PROVIDED), ["TargetConflict"]),
+        ("case:23 stays", (holds("TargetConflict"),), None, (holds("TargetConflict", message="n"),), []),
+        ("case:23 overwritten", (), (holds("TargetConflict"),), (holds("TargetConflict"),), []),
+        ("case:23 over and back", (), (), (holds("TargetConflict"),), ["TargetConflict"]),
+        ("one more", (holds(),), None, (holds(), holds("QuotaWouldBlock")), ["QuotaWouldBlock"]),
+        ("was false", (replace(holds(), status=ConditionStatus.FALSE),), None, (holds(),), ["ResizeBlocked"]),
+        ("not ours", (), None, (PROVIDED, holds("LowConfidence")), []),
+        ("over", (holds(),), None, (PROVIDED,), []),
+    ],
+)
+def test_what_is_news_to_the_owner(
+    row: str,
+    shown: tuple[VpaCondition, ...],
+    told: tuple[VpaCondition, ...] | None,
+    due: tuple[VpaCondition, ...],
+    news: list[str],
+) -> None:
+    before = None if told is None else Told(EARLIER, told)
+    assert [c.type for c in newly_true(replace(vpa(), conditions=shown), due, before)] == news, row
 
 
 CONDITIONS = st.lists(

@@ -13,6 +13,8 @@ import structlog
 from autoscaling.errors import ApiError, ApiRefusedError
 from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
+from autoscaling.kube.event_ledger import EventDraft, EventKind, InvolvedObject
+from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.paths import Resource
 from autoscaling.kube.refusals import CONFLICT, FORBIDDEN, NOT_FOUND
 from autoscaling.kube.retry import ONE_TRY
@@ -20,7 +22,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.process import Driver
 from autoscaling.vpa import Vpa, VpaCondition
 from autoscaling.wire.objects import condition_json
-from updater.conditions import OWN_TYPES, Told, Verdicts, conditions_due
+from updater.conditions import OWN_TYPES, Told, Verdicts, conditions_due, newly_true
 
 RETRY_AFTER: Final = timedelta(minutes=10)
 """Time until a denied permission is tried again."""
@@ -37,18 +39,20 @@ class ConditionWriter:
     """Writes the conditions of a round, one VPA after the other; what fails is written in the next round.
 
     A patch holds only for the version of the object that was looked at, so it never undoes what the recommender or
-    anybody else has written meanwhile.
+    anybody else has written meanwhile. A condition that becomes true is also told by an event, once.
 
     Args:
         client: Calls to the API server.
         resource: Where the VPAs are.
         driver: Tells the time.
+        events: Where events go.
     """
 
-    def __init__(self, client: KubeClient, resource: Resource, driver: Driver) -> None:
+    def __init__(self, client: KubeClient, resource: Resource, driver: Driver, events: EventRecorder) -> None:
         self._client = client
         self._resource = resource
         self._driver = driver
+        self._events = events
         self._told: dict[ObjectRef, Told] = {}
         self._denied_until: datetime | None = None
 
@@ -70,7 +74,14 @@ class ConditionWriter:
             if self._driver.now() >= deadline or self._is_denied():
                 return
             if await self._write_one(vpa, due):
+                self._tell(vpa, newly_true(vpa, due, self._told.get(ref)))
                 self._told[ref] = Told(now, tuple(c for c in due if c.type in OWN_TYPES))
+
+    def _tell(self, vpa: Vpa, news: Iterable[VpaCondition]) -> None:
+        """Record an event for each condition that has become true (case 23)."""
+        involved = InvolvedObject(vpa.ref, self._resource.api_version, vpa.uid)
+        for condition in news:
+            self._events.record(EventDraft(involved, EventKind.WARNING, condition.type, condition.message))
 
     def _is_denied(self) -> bool:
         return self._denied_until is not None and self._driver.now() < self._denied_until

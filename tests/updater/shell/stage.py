@@ -61,7 +61,7 @@ async def updater(
             driver,
             Buckets(bucket or TokenBucket(), bucket or TokenBucket()),
             usage=MemoryReader(client, "", MINUTE) if Interest.of(behaviour).memory else None,
-            conditions=ConditionWriter(client, VPAS, driver) if behaviour != UPSTREAM else None,
+            conditions=ConditionWriter(client, VPAS, driver, events) if behaviour != UPSTREAM else None,
         )
         try:
             yield loop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from autoscaling.kube.client import KubeClient
+from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.paths import VPA_VERSION, vertical_pod_autoscalers
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
@@ -54,10 +56,14 @@ def server() -> ApiServer:
 
 @asynccontextmanager
 async def writing(server: ApiServer) -> AsyncIterator[tuple[ConditionWriter, KubeClient, HeldDriver]]:
-    """A writer one hour after the objects were made."""
+    """A writer one hour after the objects were made; its events are written at the end."""
     driver = HeldDriver(T0 + HOUR)
     async with client_for(server) as client:
-        yield ConditionWriter(client, RESOURCE, driver), client, driver
+        events = EventRecorder(client, "evenkeel-updater")
+        yield ConditionWriter(client, RESOURCE, driver, events), client, driver
+        task = asyncio.create_task(events.run())
+        await events.drain(10)
+        task.cancel()
 
 
 def status(server: ApiServer, name: str) -> Json:
@@ -95,6 +101,33 @@ async def test_a_condition_comes_stays_and_goes_with_one_patch_each(server: ApiS
             driver.time += timedelta(minutes=1)
     assert status(server, "a") == before
     assert patches(server) == [("a", 200), ("a", 200)]
+    assert told(server) == [("a", "Warning", "ResizeBlocked", "The node is full.")], "case:23"
+
+
+def told(server: ApiServer) -> list[tuple[object, ...]]:
+    """Return what events tell: of which object, of what type, why and in what words."""
+    events = server.store.list("v1", "Event", "default")
+    involved = [event["involvedObject"] for event in events]
+    assert all(isinstance(i, dict) and i["kind"] == RESOURCE.kind and i["uid"] for i in involved)
+    names = [i["name"] for i in involved if isinstance(i, dict)]
+    return sorted((n, e["type"], e["reason"], e["message"]) for n, e in zip(names, events, strict=True))
+
+
+async def test_a_restart_tells_nothing_again(server: ApiServer) -> None:
+    """Spec: case:23, what the VPA shows has been told."""
+    for _ in range(2):
+        async with writing(server) as (writer, client, driver):
+            await writer.write(await observed(client), blocked("a", "b"), driver.time, driver.time + SECOND)
+    assert [name for name, *_ in told(server)] == ["a", "b"]
+
+
+async def test_what_could_not_be_written_is_told_once_it_is(server: ApiServer) -> None:
+    server.faults.add(Fault(Refuse(500), verb="patch", path="/status$"))
+    async with writing(server) as (writer, client, driver):
+        for _ in range(2):
+            await writer.write(await observed(client), blocked("a"), driver.time, driver.time + SECOND)
+    assert [code for _, code in patches(server)] == [500, 200]
+    assert len(told(server)) == 1
 
 
 def _conditions(body: Json) -> list[object]:

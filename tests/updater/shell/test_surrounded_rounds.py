@@ -144,3 +144,20 @@ async def test_profile_upstream_knows_nothing_of_what_is_around(server: ApiServe
     assert server.requests.calls(path="/metrics.k8s.io/") == [], "updater:M-4"
     assert set(told(server)) == {"RecommendationProvided"}
     assert server.requests.calls(path="/status$") == []
+
+
+async def test_two_vpas_with_one_target_are_both_told_once(server: ApiServer) -> None:
+    """Spec: case:23."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    server.store.create(vpa_object("other", targetRef=target))
+    for _ in range(2):
+        async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
+            await loop.run_round()
+            await loop.run_round()
+            task = asyncio.create_task(loop.events.run())
+            await loop.events.drain(10)
+            task.cancel()
+    events = server.store.list("v1", "Event", "default")
+    conflicts = [e for e in events if e["reason"] == "TargetConflict"]
+    assert sorted(str(_at(e, "involvedObject", "name")) for e in conflicts) == ["other", "web"]
+    assert all((e["type"], e["count"]) == ("Warning", 1) for e in conflicts)
