@@ -93,6 +93,7 @@ class Installation:
     group: Group
     flags: Flags
     _processes: list[ProcessRef] = field(default_factory=list)
+    _commands: dict[str, list[str]] = field(default_factory=dict)
     _audit_offset: int = 0
 
     def start(self) -> None:
@@ -125,8 +126,23 @@ class Installation:
         arguments = [str(a).replace("$(NAMESPACE)", NAMESPACE) for a in _texts(at(container, "args"))]
         kubeconfig = self.cluster.token_kubeconfig(NAMESPACE, name)
         program = str(Path(sys.executable).parent / name)
-        argv = [program, *arguments, f"--kubeconfig={kubeconfig}", *self.flags.all, *own]
-        self._processes.append(self.cluster.start_process(name, argv, {"NAMESPACE": NAMESPACE}))
+        self._commands[name] = [program, *arguments, f"--kubeconfig={kubeconfig}", *self.flags.all, *own]
+        self._launch(name)
+
+    def _launch(self, name: str) -> None:
+        """Start a process whose command is known."""
+        self._processes.append(self.cluster.start_process(name, self._commands[name], {"NAMESPACE": NAMESPACE}))
+
+    @contextmanager
+    def without_updater(self) -> Iterator[None]:
+        """Stop the updater for the time of a ``with`` block; a new one starts with the same flags."""
+        (updater,) = (process for process in self._processes if process.name == "evenkeel-updater")
+        self.cluster.stop_process(updater)
+        self._processes.remove(updater)
+        try:
+            yield
+        finally:
+            self._launch(updater.name)
 
     def _admission_is_alive(self) -> bool:
         """Say whether the status Lease is there and the webhook is registered with a bundle."""
