@@ -36,7 +36,12 @@ class InvalidObjectError(EvenkeelError):
         ref: The object.
         problem: What is wrong with it, naming field and value.
         remedy: What its owner can do about it.
+
+    Attributes:
+        uid: Of the object, by which its events are found; empty where whoever noticed did not know it.
     """
+
+    uid: str = ""
 
     def __init__(self, ref: ObjectRef, problem: str, *, remedy: str) -> None:
         super().__init__(f"{ref}: {problem}; {remedy}")

@@ -20,6 +20,7 @@ from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
     open_client,
+    open_events,
     open_telemetry,
     run_configured,
     run_elected,
@@ -67,6 +68,7 @@ async def work(
 ) -> None:
     """Fill the caches, load the history, then run a round in every period; only the leader does."""
     caches = Caches(client, config.api_group, config.vpa_object_namespace, config.switches())
+    caches.events = open_events(process, client, component(config))
     prometheus = PrometheusAccess.of(config, process, metrics)
     tasks = caches.start()
     try:
@@ -95,6 +97,11 @@ async def work(
     finally:
         prometheus.close()
         await caches.stop()
+
+
+def component(config: RecommenderConfig) -> str:
+    """Return the name that events are written under, which goes with the API group."""
+    return "evenkeel-recommender" if config.api_group is ApiGroup.EVENKEEL else "vpa-recommender"
 
 
 def status_writer(config: RecommenderConfig, client: KubeClient, caches: Caches) -> StatusWriter:

@@ -23,8 +23,8 @@ from autoscaling.runtime.process import Driver, Process
 from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
-    host_name,
     open_client,
+    open_events,
     open_telemetry,
     run_configured,
     run_elected,
@@ -43,8 +43,6 @@ from updater.shell.storm_lease import StormLease
 from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
 from updater.storm_levels import StormFlag, StormFlags
 from updater.surroundings import Interest
-
-_DRAIN_SECONDS = 3.0
 
 log = structlog.get_logger()
 
@@ -81,8 +79,8 @@ async def work(
     queue = BoostQueue(client.pacing.monotonic)
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
     caches = Caches(client, config.api_group, config.vpa_object_namespace, on_pod, config.switches())
+    caches.events = events = event_recorder(process, config, client)
     tasks = caches.start()
-    events = event_recorder(process, config, client)
     try:
         await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
@@ -118,17 +116,8 @@ def storm_lease(config: UpdaterConfig, client: KubeClient, identity: str) -> Sto
 
 
 def event_recorder(process: Process, config: UpdaterConfig, client: KubeClient) -> EventRecorder:
-    """Return what takes events, which are written in the background."""
-    component = "evenkeel-updater" if config.api_group is ApiGroup.EVENKEEL else "vpa-updater"
-    events = EventRecorder(client, component, host_name())
-    process.run_in_background("events", events.run())
-    process.on_stop("write events", partial(drain, events))
-    return events
-
-
-async def drain(events: EventRecorder) -> None:
-    """Give the events taken so far some time to be written."""
-    await events.drain(_DRAIN_SECONDS)
+    """Return what takes events, under the name that goes with the API group."""
+    return open_events(process, client, "evenkeel-updater" if config.api_group is ApiGroup.EVENKEEL else "vpa-updater")
 
 
 def loop_settings(config: UpdaterConfig) -> LoopSettings:

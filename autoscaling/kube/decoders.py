@@ -40,6 +40,7 @@ class _Meta(msgspec.Struct, rename="camel", gc=False):
     namespace: str = ""
     name: str = ""
     resource_version: str = ""
+    uid: str = ""
 
 
 class _Object(msgspec.Struct, gc=False):
@@ -57,6 +58,14 @@ def identity_of(body: bytes) -> tuple[Key, str]:
     """
     meta = _OBJECT.decode(body).metadata
     return (meta.namespace, meta.name), meta.resource_version
+
+
+def uid_of(body: bytes) -> str:
+    """UID of one object; empty where that cannot be read."""
+    try:
+        return _OBJECT.decode(body).metadata.uid
+    except msgspec.MsgspecError:
+        return ""
 
 
 def identified(decode: Callable[[bytes], T]) -> Decoder[T]:

@@ -16,7 +16,9 @@ from autoscaling.kube.event_ledger import EventDraft, EventLedger, EventRecord
 from autoscaling.kube.paths import EVENTS
 from autoscaling.kube.refusals import is_missing
 
-_LONGEST_MESSAGE = 1024
+LONGEST_MESSAGE = 1024
+"""Characters of an event's message; further ones are cut off."""
+
 _QUEUE_LENGTH = 1000
 
 
@@ -133,7 +135,7 @@ class EventRecorder:
             "involvedObject": {name: text for name, text in subject.items() if text},
             "type": record.draft.kind.value,
             "reason": record.draft.reason,
-            "message": record.draft.message[:_LONGEST_MESSAGE],
+            "message": record.draft.message[:LONGEST_MESSAGE],
             "source": {name: text for name, text in source.items() if text},
             "reportingComponent": self._component,
             "reportingInstance": self._host,

@@ -13,7 +13,7 @@ import msgspec
 from autoscaling.errors import ApiError, ApiRefusedError, ApiUnreachableError, EvenkeelError, InvalidObjectError
 from autoscaling.kube.calls import PAGE_SIZE
 from autoscaling.kube.client import KubeClient
-from autoscaling.kube.decoders import Decoder, identity_of
+from autoscaling.kube.decoders import Decoder, identity_of, uid_of
 from autoscaling.kube.owned_task import OwnedTask
 from autoscaling.kube.paths import Selection
 from autoscaling.kube.refusals import TOO_MANY_REQUESTS, is_expired, refusal_in_stream
@@ -286,7 +286,9 @@ class WatchedStore(Generic[T]):
         is_news = self._table.unreadable.get(key) != problem
         self._tell(self._table.refuse(key, problem))
         if is_news and self._callbacks.on_unreadable is not None:
-            self._callbacks.on_unreadable(_named(error, ObjectRef(self.selection.resource.kind, *key)))
+            named = _named(error, ObjectRef(self.selection.resource.kind, *key))
+            named.uid = uid_of(body)
+            self._callbacks.on_unreadable(named)
         return key, resource_version
 
     def _tell(self, change: Change[T] | None) -> None:

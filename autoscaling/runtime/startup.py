@@ -16,6 +16,7 @@ from autoscaling.kube.calls import ClientSettings
 from autoscaling.kube.client import KubeClient, user_agent
 from autoscaling.kube.connection import connect
 from autoscaling.kube.election import ElectionSettings
+from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.lease import LeaderElection, own_identity
 from autoscaling.kube.troubles import Trouble
 from autoscaling.kube.watch import StoreCallbacks
@@ -31,6 +32,8 @@ from autoscaling.runtime.telemetry import bind, bound_port, serve_http, telemetr
 T = TypeVar("T")
 SYNC_SECONDS = 120.0
 """How long caches may take to fill before the process gives up."""
+
+_DRAIN_SECONDS = 3.0
 
 log = structlog.get_logger()
 
@@ -92,6 +95,22 @@ async def open_client(process: Process, config: ProcessConfig, name: str) -> Kub
     version = await client.probe()
     log.info("API server answers", server=client.server, version=version.git_version)
     return client
+
+
+def open_events(process: Process, client: KubeClient, component: str) -> EventRecorder:
+    """Return what takes events, which are written in the background, for a while after the end has begun, too.
+
+    Args:
+        component: Name of the process, as events have it.
+    """
+    events = EventRecorder(client, component, host_name())
+    process.run_in_background("events", events.run())
+
+    async def drain() -> None:
+        await events.drain(_DRAIN_SECONDS)
+
+    process.on_stop("write events", drain)
+    return events
 
 
 async def _keep_open(client: KubeClient) -> None:

@@ -15,6 +15,9 @@ from autoscaling.hpa import Hpa
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
+from autoscaling.kube.event_ledger import EventDraft
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.invalid_objects import telling
 from autoscaling.kube.optional import OptionalStore
 from autoscaling.kube.paths import (
     EVENTS,
@@ -67,6 +70,7 @@ class Caches:
         hpas: Horizontal autoscalers; None where they are not watched.
         readings: From where the resources of all known containers are read.
         left_out: How many states of objects could not be read since the last look, by kind.
+        events: Takes events on VPAs that cannot be read; None while those are not told of there.
     """
 
     def __init__(
@@ -82,14 +86,18 @@ class Caches:
         self._dropped = 0
         self.readings = ReadingTally()
         self.left_out: Counter[str] = Counter()
+        self.events: EventRecorder | None = None
         self.controllers = ControllerCache(
             client, namespace, self._telling(Workload), runs_match_by_owner=self._follows_runs
         )
+        told_of_vpas, resource = self._telling(Vpa), vertical_pod_autoscalers(group)
         self.vpas = WatchedStore(
             client,
-            Selection(vertical_pod_autoscalers(group), namespace),
+            Selection(resource, namespace),
             versioned(decode_vpa),
-            self._telling(Vpa),
+            replace(
+                told_of_vpas, on_unreadable=telling(told_of_vpas.on_unreadable, resource.api_version, self._record)
+            ),
         )
         self.checkpoints = WatchedStore(
             client,
@@ -159,6 +167,10 @@ class Caches:
             self.controllers.wait_synced(seconds),
             *([self.hpas.wait_settled(seconds)] if self.hpas is not None else []),
         )
+
+    def _record(self, draft: EventDraft) -> None:
+        if self.events is not None:
+            self.events.record(draft)
 
     def take_kills(self) -> list[OomRecord]:
         """Return the OOM kills noticed since the last call."""

@@ -27,7 +27,7 @@ def _recommender(group: str) -> set[str]:
         f"{group}/verticalpodautoscalercheckpoints: get list watch create patch delete",
         "metrics.k8s.io/pods: list",
         "pods: list watch",
-        "events: list watch",
+        "events: list watch create patch",
         "autoscaling/horizontalpodautoscalers: list watch",
         *_TARGETS,
     }

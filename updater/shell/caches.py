@@ -13,6 +13,9 @@ from autoscaling.behaviour import UPSTREAM, Behaviour
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.kube.decoders import identified, versioned
+from autoscaling.kube.event_ledger import EventDraft
+from autoscaling.kube.events import EventRecorder
+from autoscaling.kube.invalid_objects import telling
 from autoscaling.kube.paths import LIMIT_RANGES, PODS, Selection, vertical_pod_autoscalers
 from autoscaling.kube.table import Change
 from autoscaling.kube.watch import WatchedStore
@@ -63,6 +66,7 @@ class Caches:
 
     Attributes:
         around: Nodes, disruption budgets and quotas.
+        events: Takes events on VPAs that cannot be read; None while those are not told of there.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Caches:
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self._on_pod = on_pod
+        self.events: EventRecorder | None = None
         self._is_by_target = behaviour.custom_controllers
         self._report = ContradictionReport()
         self.controllers = ControllerCache(
@@ -82,11 +87,12 @@ class Caches:
             logging_callbacks(Workload),
             runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner,
         )
+        told, resource = logging_callbacks(Vpa), vertical_pod_autoscalers(group)
         self.vpas = WatchedStore(
             client,
-            Selection(vertical_pod_autoscalers(group), namespace),
+            Selection(resource, namespace),
             versioned(decode_vpa),
-            logging_callbacks(Vpa),
+            replace(told, on_unreadable=telling(told.on_unreadable, resource.api_version, self._record)),
         )
         interest = Interest.of(behaviour)
         self.around = SurroundingStores(client, namespace, interest)
@@ -128,6 +134,10 @@ class Caches:
             self.controllers.wait_synced(seconds),
             self.around.wait_settled(seconds),
         )
+
+    def _record(self, draft: EventDraft) -> None:
+        if self.events is not None:
+            self.events.record(draft)
 
     def _pod_changed(self, change: Change[Pod]) -> None:
         if change.new is not None and self._on_pod is not None:

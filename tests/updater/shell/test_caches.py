@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
+from autoscaling.kube.events import EventRecorder
 from autoscaling.pod import Pod
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
@@ -151,6 +154,7 @@ async def test_profile_upstream_looks_at_nothing_else() -> None:
     [
         ("beyond:B-24", "free_room", {"/nodes$"}, True),
         ("beyond:B-43", "pdbs_are_read_too", {"/poddisruptionbudgets$"}, False),
+        ("beyond:B-25", "eviction_only_when_it_helps", {"/resourcequotas$"}, True),
         ("beyond:B-12", "limit_range_and_quota", {"/resourcequotas$"}, True),
         ("beyond:B-22", "memory_shrink_guard", set(), False),
         ("beyond:B-16", "native_sidecars", set(), False),
@@ -185,3 +189,25 @@ async def test_where_there_are_none_there_are_known_to_be_none() -> None:
     seen = await observed(api_server())
     around = seen.surroundings
     assert (around.nodes, around.budgets, around.quotas) == ({}, {}, {})
+
+
+async def test_a_vpa_that_cannot_be_read_says_so_itself() -> None:
+    """Spec: beyond:B-32."""
+    server = api_server()
+    policy = {"containerName": "*", "minAllowed": {"cpu": "a lot"}}
+    server.store.create(vpa_object("broken", resourcePolicy={"containerPolicies": [policy]}))
+    async with client_for(server) as client:
+        caches = Caches(client, GROUP, "")
+        caches.events = events = EventRecorder(client, "evenkeel-updater")
+        caches.start()
+        await caches.wait_synced(10)
+        task = asyncio.create_task(events.run())
+        await events.drain(10)
+        task.cancel()
+        await caches.stop()
+    (event,) = server.store.list("v1", "Event", "default")
+    assert (event["type"], event["reason"]) == ("Warning", "InvalidObject")
+    involved = event["involvedObject"]
+    assert isinstance(involved, dict)
+    assert (involved["name"], bool(involved["uid"])) == ("broken", True)
+    assert "'a lot'" in str(event["message"])
