@@ -96,6 +96,14 @@ def deploy(
         server.store.create(pod_object(f"{name}-{index}", name, resources))
 
 
+def node_object(name: str = "node1", cpu: str = "4", memory: str = "8Gi") -> Json:
+    """Return a node that is Ready; pods of ``pod_object`` are on the one of this name."""
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status: Json = {"capacity": amounts, "allocatable": amounts, "conditions": [ready]}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
 def pod_object(name: str, app: str, resources: Mapping[str, object] | None = None) -> Json:
     """Return a running pod of a Deployment's ReplicaSet."""
     given = resources or {"requests": {"cpu": "100m", "memory": "100Mi"}, "limits": {"cpu": "200m", "memory": "200Mi"}}

@@ -26,12 +26,13 @@ from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import EPOCH, ManualClock, rfc3339
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
-from tests.embedded import GROUP, api_server, deploy, pod_object, recommended_status, vpa_object
+from tests.embedded import GROUP, api_server, deploy, node_object, pod_object, recommended_status, vpa_object
 from tests.evenkeel.simulator.lockstep.fakes import MINUTE, SECOND
 
 pytestmark = pytest.mark.anyio
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 120
+"""Of real time, for a run that hangs; on a machine with much else to do it takes many times as long as alone."""
 MODULES = {"recommender": "recommender", "updater": "updater", "admission-controller": "admission"}
 NAMESPACE = "evenkeel-system"
 
@@ -141,6 +142,7 @@ async def world(folder: Path) -> AsyncIterator[World]:
     server = api_server()
     server.metrics = Wave(server)
     server.create_namespaces(NAMESPACE)
+    server.store.create(node_object())
     deploy(server, replicas=2)
     server.store.create(vpa_object())
     async with serve(server, tls=False) as endpoint, serve_lockstep(server, LockstepSettings(seed=7)) as lockstep:
@@ -212,7 +214,8 @@ def rounds_at_exact_minutes(story: Story) -> None:
     """Spec: recommender:6.1, updater:M-1, updater:M-7, admission:9."""
     minutes = [EPOCH + n * MINUTE for n in range(1, 16)]
     fetches = [call.at for call in story.calls if call.path == "/apis/metrics.k8s.io/v1beta1/pods"]
-    assert fetches == minutes
+    # The recommender asks for usage, and the updater for memory use, which no limit may fall below (beyond:B-22).
+    assert fetches == sorted([*minutes, *minutes])
     status_lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/evenkeel-admission-controller"
     looks = [call.at for call in story.calls if call.path == status_lease and call.verb == "get"]
     beats = [EPOCH + n * 10 * SECOND for n in range(1, 91)]
