@@ -272,6 +272,13 @@ class Behaviour:
         "minReplicas it is not evicted. Eviction requirements bind evictions only. Otherwise minReplicas and "
         "requirements hold back resizes as well.",
     )
+    eviction_only_when_it_helps: bool = _switch(
+        "B-25, K-20, K-34, cases 4, 35",
+        "A pod is not evicted while quotas have no room for its replacement, new pods are known to get by the webhook, "
+        "or two replacements of the same workload came up without what was wanted; and not in its first ten minutes if "
+        "it has not started. Pods that are not Ready count as disrupted already. Otherwise such pods are evicted every "
+        "minute, and pods that fail count as running.",
+    )
 
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.vpa import UpdateMode, Vpa
 from updater.backoff import Backoff
+from updater.eviction_loop import Loops
 from updater.infeasible import InfeasibleMemory
 from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
@@ -28,6 +29,7 @@ class Memory:
     rooms: RoomWatch = field(default_factory=RoomWatch)
     sightings: Sightings = field(default_factory=Sightings)
     backoff: Backoff = field(default_factory=Backoff)
+    loops: Loops = field(default_factory=Loops)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,6 +207,18 @@ class Reason(Enum):
         "several_pdbs",
         "More than one PodDisruptionBudget protects the pod, and the eviction API refuses such pods.",
     )
+    EVICTION_LOOP = (
+        "eviction_loop",
+        "Pods that replaced evicted ones of the same workload came up without what was wanted, so evictions pause.",
+    )
+    WEBHOOK_NOT_PROVEN = (
+        "webhook_not_proven",
+        "A trial has shown that new pods get by the admission webhook, so a replacement would be as the pod is.",
+    )
+    STILL_STARTING = (
+        "still_starting",
+        "The pod has not started yet and gets more time for it before it may be evicted.",
+    )
     INVALID_OBJECT = (
         "invalid_object",
         "The pod, its VPA or a LimitRange cannot be used as it is.",

@@ -172,7 +172,7 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         Reason.QUOTA_WOULD_BLOCK: Guidance(
             "beyond:B-12, beyond:B-21, case:4",
             "Raise the quota, or lower maxAllowed.",
-            switches=("limit_range_and_quota", "errors_are_classified"),
+            switches=("limit_range_and_quota", "errors_are_classified", "eviction_only_when_it_helps"),
         ),
         Reason.PDB_BLOCKS: Guidance(
             "beyond:B-43",
@@ -183,6 +183,21 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             "beyond:B-43",
             "Change the selectors of the budgets named in the detail, so that one of them matches the pod.",
             switches=("pdbs_are_read_too",),
+        ),
+        Reason.EVICTION_LOOP: Guidance(
+            "beyond:B-25, case:35",
+            "Look why the webhook does not set what it should: its failure policy, its scope, and webhooks after it.",
+            switches=("eviction_only_when_it_helps",),
+        ),
+        Reason.WEBHOOK_NOT_PROVEN: Guidance(
+            "beyond:B-25",
+            "Look at the admission controller's log, its Service and its webhook configuration.",
+            switches=("eviction_only_when_it_helps",),
+        ),
+        Reason.STILL_STARTING: Guidance(
+            "beyond:B-25, updater:K-34",
+            "Wait, or look at why the pod does not start.",
+            switches=("eviction_only_when_it_helps",),
         ),
         Reason.INVALID_OBJECT: Guidance(
             "beyond:B-32, updater:K-31", "Correct what the detail of the log line names.", (_FAIL, _SKIP)

@@ -7,12 +7,22 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autoscaling.objectref import ObjectRef
+from autoscaling.vpa import Recommendation
 from updater.storm_levels import Bucket
 
 K = TypeVar("K")
 
 Amounts = Mapping[str, int]
 """Resource name to an amount in nano-units (nano-cores, nano-bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A pod that was evicted, of which workload, and what its replacement is to get; None where that is unknown."""
+
+    workload: ObjectRef
+    uid: str
+    wanted: Recommendation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +34,14 @@ class Claim:
         quotas: Growth by quota, under the quota's own resource names.
         budgets: Disruption budgets of which it uses one disruption.
         changes: Buckets that it takes one token from.
+        eviction: The eviction that it is, where what comes of it is to be watched.
     """
 
     rooms: Mapping[str, Amounts] = field(default_factory=dict)
     quotas: Mapping[ObjectRef, Amounts] = field(default_factory=dict)
     budgets: tuple[ObjectRef, ...] = ()
     changes: tuple[Bucket, ...] = ()
+    eviction: Eviction | None = None
 
 
 NO_CLAIM = Claim()
@@ -46,6 +58,7 @@ class Ledger:
         budgets: Disruptions by disruption budget.
         changes: Tokens by bucket.
         stopped: Kinds of calls that are not made any more in this round, as the permission for them is missing.
+        evictions: The evictions that are to be watched, by UID of the pod.
     """
 
     rooms: Mapping[str, Amounts] = field(default_factory=dict)
@@ -53,6 +66,7 @@ class Ledger:
     budgets: Mapping[ObjectRef, int] = field(default_factory=dict)
     changes: Mapping[Bucket, int] = field(default_factory=dict)
     stopped: frozenset[str] = frozenset()
+    evictions: Mapping[str, Eviction] = field(default_factory=dict)
 
     def without(self, call: str) -> Ledger:
         """Return the ledger of a round in which no more calls of a kind are made."""
@@ -70,6 +84,7 @@ class Ledger:
             {**self.budgets, **budgets},
             {**self.changes, **changes},
             self.stopped,
+            {**self.evictions, claim.eviction.uid: claim.eviction} if claim.eviction else self.evictions,
         )
 
     def without_claim(self, claim: Claim) -> Ledger:
@@ -87,6 +102,7 @@ class Ledger:
             rooms=_summed(self.rooms, rooms),
             quotas=_summed(self.quotas, quotas),
             budgets={**self.budgets, **budgets},
+            evictions={uid: one for uid, one in self.evictions.items() if one is not claim.eviction},
         )
 
 

@@ -117,6 +117,8 @@ class Plan:
                 backoff=memory.backoff.keeping(selection.live_uids),
                 sightings=memory.sightings.keeping(selection.live_uids),
             )
+        if settings.behaviour.eviction_only_when_it_helps:
+            memory = replace(memory, loops=memory.loops.looking(selection.controlled, snapshot.limits, now))
         dropped = tuple(left_alone(d.vpa, d.reason, detail=d.detail) for d in selection.dropped)
         rooms, storms = _rooms(snapshot, settings), _storms(snapshot, settings)
         return _advanced(cls(Round(snapshot, selection, now, memory, settings, rooms, storms), settled=dropped))
@@ -150,6 +152,7 @@ class Plan:
             backoff=carried.backoff.after(refused, now),
             rooms=carried.rooms.seeing(wanting, released, now),
             storms=self.storms,
+            loops=carried.loops.evicting(self.ledger_so_far.evictions.values(), now),
         )
 
     @property

@@ -10,6 +10,12 @@ from updater.namespace_bounds import within_limit_ranges, within_quotas
 from updater.partial_resize import only_what_is_worth_it
 from updater.protection import eviction_within_budgets, only_as_required, restart_within_budgets
 from updater.qos_kept import qos_class_kept
+from updater.replacement import (
+    not_in_a_loop,
+    not_past_the_webhook,
+    not_while_starting,
+    replacement_within_quotas,
+)
 from updater.schedulability import where_the_replacement_fits
 from updater.storms import eviction_within_storm_budgets, resize_within_storm_budgets
 
@@ -29,8 +35,12 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
 EVICTION_STEPS: tuple[evicting.Step, ...] = (
     never_for_less,
     only_as_required,
+    not_in_a_loop,
+    not_while_starting,
     eviction_within_budgets,
+    replacement_within_quotas,
     where_the_replacement_fits,
+    not_past_the_webhook,
     eviction_within_storm_budgets,
 )
 """What an eviction goes through."""

@@ -41,9 +41,11 @@ class Interest:
         return cls(
             nodes=behaviour.free_room,
             budgets=behaviour.pdbs_are_read_too,
-            quotas=behaviour.limit_range_and_quota,
+            quotas=behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
             memory=behaviour.memory_shrink_guard,
-            placements=behaviour.free_room or behaviour.limit_range_and_quota,
+            placements=behaviour.free_room
+            or behaviour.limit_range_and_quota
+            or behaviour.eviction_only_when_it_helps,
         )
 
 

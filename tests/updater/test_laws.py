@@ -152,7 +152,7 @@ def test_no_group_loses_more_than_its_budget(
         disrupted = Counter(
             running[d.ref.name]
             for d, o in zip(found.decisions, found.outcomes, strict=True)
-            if d.action in {Action.RESIZE, Action.EVICT} and o is Outcome.DONE and d.ref.name in running
+            if d.action in {Action.RESIZE, Action.EVICT} and o is Outcome.DONE and d.disrupts and d.ref.name in running
         )
         if taking_part.vpa.update_mode is UpdateMode.IN_PLACE:
             continue

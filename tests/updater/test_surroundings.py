@@ -17,6 +17,11 @@ from updater.surroundings import Interest
         ("beyond:B-12", UPSTREAM.with_overrides({"limit_range_and_quota": "true"}), {"quotas", "placements"}),
         ("beyond:B-24", UPSTREAM.with_overrides({"free_room": "true"}), {"nodes", "placements"}),
         ("beyond:B-43", UPSTREAM.with_overrides({"pdbs_are_read_too": "true"}), {"budgets"}),
+        (
+            "beyond:B-25",
+            UPSTREAM.with_overrides({"eviction_only_when_it_helps": "true"}),
+            {"quotas", "placements"},
+        ),
     ],
 )
 def test_only_what_a_rule_needs_is_asked_for(row: str, behaviour: Behaviour, expected: set[str]) -> None:

@@ -1,0 +1,115 @@
+"""Whether evicting a pod would help: what becomes of the pod that replaces it (beyond:B-25)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from autoscaling.limit_range_check import completed
+from autoscaling.objectref import ObjectRef
+from autoscaling.pod import Pod, PodPhase
+from autoscaling.quota_use import charge, counts, growth, left_open, shortage, would_exceed
+from autoscaling.target_resources import container_targets
+from updater.circumstances import Circumstances
+from updater.decision import Reason
+from updater.evicting import EvictionProposal
+from updater.eviction_loop import workload_of
+from updater.ledger import Amounts, Eviction, Ledger
+from updater.resized_pod import resized
+from updater.shaping import Hindrance
+
+STARTING_TIME: Final = timedelta(minutes=10)
+"""Large images take minutes to pull and volumes to attach, and a new pod would have to begin all over again."""
+
+
+def not_in_a_loop(
+    proposal: EvictionProposal, circumstances: Circumstances, ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Stop evicting pods of a workload whose replacements came up without what was wanted; after a pause try one.
+
+    Spec: beyond:B-25, case:35.
+    """
+    if not circumstances.settings.behaviour.eviction_only_when_it_helps:
+        return proposal
+    workload, now = workload_of(circumstances.vpa), circumstances.now
+    loop = circumstances.memory.loops.by_workload.get(workload)
+    if loop is not None and loop.until is not None:
+        is_tried = any(eviction.workload == workload for eviction in ledger.evictions.values())
+        if now < loop.until or is_tried:
+            return Hindrance(Reason.EVICTION_LOOP, loop.detail)
+    wanted = proposal.processed.recommendation if proposal.processed is not None else None
+    return replace(proposal, claim=replace(proposal.claim, eviction=Eviction(workload, proposal.pod.uid, wanted)))
+
+
+def not_while_starting(
+    proposal: EvictionProposal, circumstances: Circumstances, _ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Leave a pod in phase Pending the time to start; one that its node has not even taken up gets more.
+
+    Spec: beyond:B-25, updater K-34.
+    """
+    pod = proposal.pod
+    if not circumstances.settings.behaviour.eviction_only_when_it_helps or pod.phase is not PodPhase.PENDING:
+        return proposal
+    if pod.start_time is not None and circumstances.now - pod.start_time >= STARTING_TIME:
+        return proposal
+    return Hindrance(Reason.STILL_STARTING)
+
+
+def not_past_the_webhook(
+    proposal: EvictionProposal, circumstances: Circumstances, _ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Evict nothing while new pods are known to get by the webhook; where that is not known, its Lease has to do.
+
+    Spec: beyond:B-25, case:35.
+    """
+    behaviour = circumstances.settings.behaviour
+    if behaviour.eviction_only_when_it_helps and circumstances.surroundings.is_webhook_proven is False:
+        return Hindrance(Reason.WEBHOOK_NOT_PROVEN)
+    return proposal
+
+
+def replacement_within_quotas(
+    proposal: EvictionProposal, circumstances: Circumstances, ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Evict only where the quotas of the namespace have room for the replacement, with what the pod gives back.
+
+    Unlike a resize, a new pod is refused even if it asks for no more than its predecessor, where a quota was lowered
+    below its use. Where the quotas are not known, nothing is checked.
+
+    Spec: beyond:B-25, case:4.
+    """
+    quotas = circumstances.surroundings.quotas
+    if not circumstances.settings.behaviour.eviction_only_when_it_helps or quotas is None:
+        return proposal
+    pod, new = proposal.pod, replacement_of(proposal, circumstances)
+    given_back, wanted = charge(pod), charge(new)
+    problems: list[str] = []
+    claimed: dict[ObjectRef, Amounts] = {}
+    for quota in quotas.get(pod.namespace, ()):
+        if not counts(quota, new):
+            continue
+        before = given_back if counts(quota, pod) else {}
+        taken = ledger.quotas.get(quota.ref, {})
+        committed = {name: taken.get(name, 0) - before.get(name, 0) for name in quota.hard}
+        if missing := would_exceed(quota, {}, wanted, committed):
+            problems.append(shortage(quota, missing))
+        if unset := left_open(quota, new):
+            problems.append(f"{quota.ref} asks for {', '.join(unset)}")
+        if grown := growth(quota, before, wanted):
+            claimed[quota.ref] = grown
+    if problems:
+        return Hindrance(Reason.QUOTA_WOULD_BLOCK, "; ".join(problems))
+    return replace(proposal, claim=replace(proposal.claim, quotas=claimed)) if claimed else proposal
+
+
+def replacement_of(proposal: EvictionProposal, circumstances: Circumstances) -> Pod:
+    """Return the pod that would replace an evicted one, as admission and the API server would make it.
+
+    Its template is not known, so what the recommendation does not set is as in the pod itself.
+    """
+    pod, limits = proposal.pod, circumstances.limits
+    targets = container_targets(pod, circumstances.vpa, proposal.processed, limits)
+    new = resized(replace(pod, statuses=(), init_statuses=(), conditions=(), qos_class=""), targets)
+    return completed(new, limits.items)
