@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from autoscaling.pod import Container, Pod
 from autoscaling.resources import CONTROLLED
 from autoscaling.target_resources import ContainerTarget
-from updater.shaping import Targets
+
+if TYPE_CHECKING:
+    from updater.shaping import Targets
 
 
 def grows(pod: Pod, targets: Targets) -> bool:

@@ -38,13 +38,15 @@ def clear_eviction(pod: Pod, group: Group | Reason, circumstances: Circumstances
     if isinstance(group, Reason):
         return Clearance(is_given=False, reason=group)
     if pod.phase is PodPhase.PENDING:
+        if circumstances.settings.behaviour.eviction_only_when_it_helps and not group.bears_a_pending_one:
+            return Clearance(is_given=False, reason=group.shortage)
         return Clearance(is_given=True)
     if group.is_below_minimum:
         return Clearance(is_given=False, reason=Reason.BELOW_MIN_REPLICAS)
     status = resize_progress(pod, circumstances.settings.behaviour)
     if status is not None:
         return clear_fallback(pod, status, group, circumstances)
-    if group.is_disruptable:
+    if group.bears(pod):
         return Clearance(is_given=True)
     return Clearance(is_given=False, reason=group.shortage)
 
@@ -54,7 +56,7 @@ def clear_fallback(pod: Pod, status: ResizeStatus, group: Group, circumstances: 
     reason = give_up_reason(status, time_waited(pod, status, circumstances), circumstances)
     if reason is None:
         return Clearance(is_given=False, reason=Reason.RESIZE_PENDING, is_timed=True)
-    if group.is_disruptable:
+    if group.bears(pod):
         return Clearance(is_given=True, reason=reason, is_timed=True)
     return Clearance(is_given=False, reason=group.shortage, is_timed=True)
 

@@ -13,6 +13,7 @@ from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import Workload
 from updater.decision import Reason
 from updater.selection import Member
+from updater.service import is_in_service
 from updater.settings import Settings
 
 _REPLICATED_KINDS = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
@@ -29,6 +30,7 @@ class Group:
         running: Live pods that are past phase Pending (R-5).
         is_below_minimum: Whether the group has too few pods for an eviction, and is here for resizes only (R-3, B-26).
         disrupted: Pods evicted or resized in this round so far (R-6).
+        out_of_service: UIDs of the running ones that do not serve; they count as disrupted already (beyond:B-25).
     """
 
     configured: int
@@ -36,13 +38,21 @@ class Group:
     running: int
     is_below_minimum: bool = False
     disrupted: int = 0
+    out_of_service: frozenset[str] = frozenset()
 
     @property
     def is_disruptable(self) -> bool:
-        """Whether one more pod may be disrupted (updater R-6)."""
-        if self.running - self.disrupted > self.configured - self.tolerance:
-            return True
-        return self.configured == self.running and self.tolerance == 0 and self.disrupted == 0
+        """Whether one more of the pods that serve may be disrupted (updater R-6)."""
+        return self._bears_one_more(self.disrupted + len(self.out_of_service))
+
+    def bears(self, pod: Pod) -> bool:
+        """Say whether a pod may be disrupted; one that does not serve costs no service, so the others do not count."""
+        return self._bears_one_more(self.disrupted) if pod.uid in self.out_of_service else self.is_disruptable
+
+    @property
+    def bears_a_pending_one(self) -> bool:
+        """Whether a pod in phase Pending may go: as many in a round as may be disrupted, and one in any case (K-34)."""
+        return self.disrupted < max(self.tolerance, 1)
 
     @property
     def shortage(self) -> Reason:
@@ -52,6 +62,12 @@ class Group:
     def after_disruption(self) -> Group:
         """Return the group with one more pod evicted or resized."""
         return replace(self, disrupted=self.disrupted + 1)
+
+    def _bears_one_more(self, disrupted: int) -> bool:
+        """Say whether one more may be disrupted, with so many disrupted already."""
+        if self.running - disrupted > self.configured - self.tolerance:
+            return True
+        return self.configured == self.running and self.tolerance == 0 and disrupted == 0
 
     def after_failure(self) -> Group:
         """Return the group with one pod fewer disrupted: an attempt that was counted on has failed."""
@@ -108,13 +124,23 @@ def form_groups(
         elif configured is None:
             left_out[key] = Reason.REPLICAS_UNKNOWN
         else:
+            running = [pod for pod in live if pod.phase is not PodPhase.PENDING]
             known[key] = Group(
                 configured=configured,
                 tolerance=int(configured * settings.eviction_tolerance),
-                running=sum(pod.phase is not PodPhase.PENDING for pod in live),
+                running=len(running),
                 is_below_minimum=is_below and skips_minimum,
+                out_of_service=_out_of_service(running, settings),
             )
     return Groups(known, left_out)
+
+
+def _out_of_service(running: Iterable[Pod], settings: Settings) -> frozenset[str]:
+    """Return the UIDs of running pods that do not serve; upstream does not ask (updater K-20)."""
+    behaviour = settings.behaviour
+    if not behaviour.eviction_only_when_it_helps:
+        return frozenset()
+    return frozenset(pod.uid for pod in running if not is_in_service(pod, behaviour))
 
 
 def is_boosted(pod: Pod) -> bool:

@@ -68,7 +68,7 @@ def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstance
     status = resize_progress(pod, settings.behaviour)
     if status is not None:
         return _decide_resizing(pod, status, group, circumstances)
-    if group.is_disruptable or _needs_no_budget(pod, settings):
+    if group.bears(pod) or _needs_no_budget(pod, settings):
         return _APPROVED
     return _deferred(group.shortage)
 

@@ -7,23 +7,18 @@ from dataclasses import replace
 
 from autoscaling.disruption_budget import DisruptionBudget
 from autoscaling.objectref import ObjectRef
-from autoscaling.pod import READY, ConditionStatus, Pod, PodPhase
+from autoscaling.pod import Pod, PodPhase
 from updater.acceptance import meets_requirements
 from updater.changes import restarts
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Ledger
+from updater.service import is_ready
 from updater.shaping import Hindrance, Proposal
 
 Budgets = tuple[ObjectRef, ...]
 """Disruption budgets that one change takes a disruption from each; none or one."""
-
-
-def is_ready(pod: Pod) -> bool:
-    """Say whether a pod is Ready; one that does not say is not."""
-    ready = pod.condition(READY)
-    return ready is not None and ready.status is ConditionStatus.TRUE
 
 
 def budgets_used(pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[ObjectRef, int]) -> Budgets | Hindrance:
@@ -92,7 +87,7 @@ def restart_within_budgets(proposal: Proposal, circumstances: Circumstances, led
         return Hindrance(Reason.BELOW_MIN_REPLICAS, "a container would restart for the resize")
     if not behaviour.pdbs_are_read_too:
         return proposal
-    if group is not None and not group.is_disruptable:
+    if group is not None and not group.bears(pod):
         return Hindrance(group.shortage, "a container would restart for the resize")
     budgets = circumstances.surroundings.budgets
     if budgets is None:

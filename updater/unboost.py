@@ -152,7 +152,7 @@ def _obstacle(member: Member, members: list[Member], around: UnboostContext) -> 
         return group
     if resize_progress(member.pod, around.settings.behaviour) is not None:
         return Reason.RESIZE_PENDING
-    return None if group.is_disruptable else group.shortage
+    return None if group.bears(member.pod) else group.shortage
 
 
 def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> Targets:

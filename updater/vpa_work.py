@@ -314,7 +314,9 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
     targets = container_targets(pod, circumstances.vpa, proposal.processed, circumstances.limits)
     audit = Audit(pod, targets, circumstances.vpa, replaces=True)
-    return replace(work, current=replace(decision, claim=weighed.claim, audit=audit))
+    # Upstream lets a pod that was not running go for nothing (R-6).
+    counts = pod.phase is not PodPhase.PENDING or circumstances.settings.behaviour.eviction_only_when_it_helps
+    return replace(work, current=replace(decision, claim=weighed.claim, audit=audit, disrupts=counts))
 
 
 def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
@@ -337,14 +339,8 @@ def _after_success(work: VpaWork, attempt: Attempt) -> VpaWork:
 
 
 def _is_disruption(attempt: Attempt) -> bool:
-    """Say whether a change uses up budget (updater R-6, beyond:B-43): evictions do only of pods that were running."""
-    match attempt.decision.action:
-        case Action.RESIZE:
-            return attempt.decision.disrupts
-        case Action.EVICT:
-            return attempt.candidate.member.pod.phase is not PodPhase.PENDING
-        case _:
-            return False
+    """Say whether a change uses up budget (updater R-6, beyond:B-43)."""
+    return attempt.decision.action in {Action.RESIZE, Action.EVICT} and attempt.decision.disrupts
 
 
 def _after_failure(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:

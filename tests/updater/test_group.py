@@ -12,6 +12,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.vpa import UpdateMode
 from autoscaling.workload import Workload
+from tests.updater.disruptions import ready
 from tests.updater.situations import (
     AUTO,
     IN_PLACE,
@@ -100,9 +101,8 @@ def workload(kind: str, replicas: int | None = None, desired: int = 0) -> Worklo
 )
 def test_daemon_sets_go_by_the_desired_number(row: str, desired: int, running: int, actions: int) -> None:
     daemon_set = workload("DaemonSet", desired=desired)
-    formed = form_groups(
-        members(*several(running), kind="DaemonSet"), vpa_of(RECREATE), {daemon_set.ref: daemon_set}, Settings()
-    )
+    pods = members(*(ready(p) for p in several(running)), kind="DaemonSet")
+    formed = form_groups(pods, vpa_of(RECREATE), {daemon_set.ref: daemon_set}, Settings())
     found = formed.of(daemon_set.ref)
     assert isinstance(found, Group)
     assert spent(found) == actions

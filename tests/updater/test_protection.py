@@ -38,7 +38,7 @@ from tests.updater.situations import (
 )
 from updater.circumstances import Memory
 from updater.decision import Action, Decision, Outcome, Reason
-from updater.protection import budgets_used, is_ready
+from updater.protection import budgets_used
 from updater.resize_watch import ResizeWatch
 from updater.settings import Settings
 from updater.shaping import Hindrance
@@ -94,18 +94,6 @@ def test_what_blocks_is_named() -> None:
     assert isinstance(two, Hindrance)
     assert one.detail == f"{B} needs 2 healthy pods and has 3; 1 more are disrupted in this round"
     assert two.detail == f"{budget(name='a').ref}, {budget(name='z').ref}"
-
-
-@pytest.mark.parametrize(
-    ("row", "subject", "expected"),
-    [
-        ("beyond:B-43", ready(small()), True),
-        ("beyond:B-43", unready(small()), False),
-        ("beyond:B-43", small(), False),
-    ],
-)
-def test_ready_is_what_the_condition_says(row: str, subject: Pod, *, expected: bool) -> None:
-    assert is_ready(subject) is expected, row
 
 
 def pods(count: int) -> tuple[Pod, ...]:
