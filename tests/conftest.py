@@ -5,6 +5,7 @@ Examples of laws have no time limit: a busy machine makes an example slow, never
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("evenkeel", deadline=None, max_examples=50)
@@ -14,3 +15,11 @@ settings.load_profile("evenkeel")
 # A shell that runs the tests in the background lets them ignore interrupts, and so would the programs they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell the figures that tests have recorded, whichever worker they ran on."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        for name, value in report.user_properties:
+            if name == "figures":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")
