@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from updater.decision import Action, Outcome, Reason
-from updater.patches import Patch
+from updater.patches import Patch, PatchVerb
 
 _REASONS: Final = {
     Outcome.UNTIMELY: Reason.TRIED_IN_VAIN,
@@ -36,7 +36,7 @@ class Refused:
         uid: Of the pod.
         action: RESIZE or EVICT.
         outcome: How.
-        asked: What a RESIZE would have set.
+        asked: What a RESIZE would have set; what it tests besides does not matter.
     """
 
     uid: str
@@ -97,7 +97,7 @@ class Backoff:
         pause = self.pauses.get(uid)
         if pause is None or pause.refused.action is not Action.RESIZE or now >= pause.until:
             return None
-        return _REASONS[pause.refused.outcome] if pause.refused.asked == asked else None
+        return _REASONS[pause.refused.outcome] if _set_by(pause.refused.asked) == _set_by(asked) else None
 
     def holds_back_eviction(self, uid: str, now: datetime) -> Reason | None:
         """Return why a pod is not evicted yet, None where it may be."""
@@ -107,3 +107,8 @@ class Backoff:
         if pause is None or pause.refused.action is not Action.EVICT or now >= pause.until:
             return None
         return _REASONS[pause.refused.outcome]
+
+
+def _set_by(patch: Patch) -> Patch:
+    """Return what a patch sets, without what it only tests, which says nothing of the amounts."""
+    return tuple(operation for operation in patch if operation.verb is not PatchVerb.TEST)

@@ -147,5 +147,8 @@ def test_evictions_that_fail(row: str, outcome: Outcome, expected: list[str], la
 
 
 def test_in_profile_evenkeel_refusals_are_told_apart() -> None:
-    made, _ = calls(Scene(vpa_of(IN_PLACE), several(2), settings=EVENKEEL), Outcome.OVER_QUOTA)
+    scene = Scene(vpa_of(IN_PLACE), several(2), settings=EVENKEEL)
+    made, memory = calls(scene, Outcome.OVER_QUOTA)
     assert made == ["resize p0", "resize p1"]
+    # The calls name the pods' UIDs as well, which makes them no other calls.
+    assert calls(replace(scene, memory=memory, now=NOW + SECOND), Outcome.OVER_QUOTA)[0] == []
