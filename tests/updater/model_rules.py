@@ -24,6 +24,7 @@ from tests.updater.model_amounts import (
     out_of_limit_ranges,
     restarts_for,
     runs,
+    waits_for,
 )
 from tests.updater.model_cluster import Cluster, Guard, Team, takes_pods
 from updater.decision import Action, Decision
@@ -69,15 +70,19 @@ class Watch:
     counted: Counter[str] = field(default_factory=Counter)
     _live: Counter[str] = field(default_factory=Counter)
     _running: Counter[str] = field(default_factory=Counter)
+    _serving: Counter[str] = field(default_factory=Counter)
+    _stopped: Counter[str] = field(default_factory=Counter)
     _moved: list[Pod] = field(default_factory=list)
     _gone: Counter[str] = field(default_factory=Counter)
 
     def begin(self) -> None:
         """Begin a round."""
         self.acted, self.disrupted, self._moved, self._gone = set(), Counter(), [], Counter()
+        self._stopped = Counter()
         pods = self.cluster.pods.values()
         self._live = Counter(pod.labels["team"] for pod in pods if is_live(pod))
         self._running = Counter(pod.labels["team"] for pod in pods if runs(pod))
+        self._serving = Counter(pod.labels["team"] for pod in pods if serves(pod))
 
     def sent(self, decision: Decision, pod: Pod, after: Pod) -> None:
         """Check a call before it is carried out, whatever comes of it.
@@ -98,12 +103,13 @@ class Watch:
     def carried_out(self, decision: Decision, pod: Pod, after: Pod) -> None:
         """Fold in that a call was carried out, whether or not the updater was told."""
         self.acted.add(pod.uid)
-        if decision.action is Action.EVICT:
+        is_eviction = decision.action is Action.EVICT
+        if is_eviction:
             self._moved.append(after)
+        if is_eviction or self._will_restart(pod, after):
             self.disrupted[pod.labels["team"]] += runs(pod)
-        elif self._will_restart(pod, after):
-            self.disrupted[pod.labels["team"]] += 1
-            for guard in self._guards(pod):
+            self._stopped[pod.labels["team"]] += serves(pod)
+            for guard in self._guards(pod) if not is_eviction else ():
                 self._gone[guard.name] += is_ready(pod)
 
     def _short(self, pod: Pod) -> Iterator[str]:
@@ -156,11 +162,14 @@ class Watch:
         least = policy.min_replicas if policy is not None and policy.min_replicas is not None else 2
         if self._live[team.name] < least:
             yield f"{self._live[team.name]} live pods are fewer than minReplicas {least}"
-        bearable, gone = team.replicas // 2, self.disrupted[team.name]
-        is_enough = self._running[team.name] - gone > team.replicas - bearable
-        is_lone = bearable == 0 and gone == 0 and self._running[team.name] == team.replicas
-        if not is_enough and not is_lone:
-            yield f"of {team.replicas} pods {self._running[team.name]} run and {gone} were disrupted"
+        # A pod that serves nobody takes nothing away, but those of one round add up all the same.
+        there, gone = self._running[team.name], self.disrupted[team.name]
+        if serves(pod):
+            there, gone = self._serving[team.name], self._stopped[team.name]
+        bearable = team.replicas // 2
+        is_lone = bearable == 0 and gone == 0 and there == team.replicas
+        if there - gone <= team.replicas - bearable and not is_lone:
+            yield f"of {team.replicas} pods there are {there}, and {gone} were disrupted"
         guards = self._guards(pod)
         if len(guards) > 1:
             yield "several disruption budgets protect it"
@@ -213,6 +222,11 @@ class Watch:
             yield f"{before.name}: its memory limit would fall although nobody knows what it uses"
         elif limit < (seen.bytes + max(seen.bytes / 10, 16 * MIB)) * BILLION:
             yield f"{before.name}: a memory limit of {limit} is too near to the {seen.bytes} bytes that it uses"
+
+
+def serves(pod: Pod) -> bool:
+    """Say whether a pod is Ready and stays so: no container of it is about to restart."""
+    return runs(pod) and is_ready(pod) and (not restarts_for(pod) or waits_for(pod) == "Infeasible")
 
 
 def _without_conditions(pod: Pod) -> Pod:

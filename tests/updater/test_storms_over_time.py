@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from autoscaling.pod import Pod, ResizePolicy
 from autoscaling.quantity import Quantity
 from autoscaling.vpa import TargetRef, UpdateMode, UpdatePolicy, Vpa
 from tests.builders import amounts, container, recommended, vpa
-from tests.updater.model_amounts import NAMES, in_force, nano
+from tests.updater.model_amounts import NAMES, in_force, is_ready, nano, runs
 from tests.updater.model_cluster import Cluster, Guard, Team
 from tests.updater.model_rules import Watch
 from tests.updater.model_updater import ModelServer, ModelUpdater
@@ -138,6 +138,9 @@ class Run:
         """
         while self.rounds < most:
             self.minute()
+            up = Counter(pod.labels["team"] for pod in self.cluster.pods.values() if runs(pod) and is_ready(pod))
+            for name, each in self.cluster.teams.items():
+                assert up[name] >= each.replicas - each.replicas // 2, f"{name} has only {up[name]} pods that serve"
             if not self.left():
                 return
         raise AssertionError(f"{self.left()} pods do not have what they should after {most} rounds")
