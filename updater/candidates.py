@@ -19,6 +19,7 @@ from updater.group import Groups, is_boosted
 from updater.in_place import InPlaceDecision, Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Amounts
 from updater.priority import Priority
+from updater.resize_effect import without_effect
 from updater.room import claim_shortfall, in_words
 from updater.selection import Member, passive_reason
 
@@ -146,6 +147,12 @@ def _ruled_out(decision: InPlaceDecision, circumstances: Circumstances) -> Reaso
             return None
 
 
+def _lack_of_effect(pod: Pod, circumstances: Circumstances) -> str:
+    """Say what a resize has not changed, nothing where it has or where nobody asks (beyond:B-27)."""
+    asks = circumstances.settings.behaviour.resize_without_effect and acts_in_place(circumstances)
+    return without_effect(pod) if asks else ""
+
+
 def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) -> Candidate | Refusal:
     """Say whether a pod's recommendation makes it worth updating; a faulty object concerns no other pod (B-32)."""
     pod = member.pod
@@ -153,6 +160,10 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
         found = assessor.of(pod)
     except InvalidObjectError as error:
         return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error), pod.uid)
+    if (lack := _lack_of_effect(pod, circumstances)) and found.processed is not None:
+        if circumstances.is_in_place_only:
+            return Refusal(pod.ref, Reason.RESIZE_WITHOUT_EFFECT, lack, pod.uid)
+        return Candidate(member, Reason.RESIZE_WITHOUT_EFFECT, found.processed, found.priority)
     recommendation = found.processed.recommendation if found.processed else None
     acceptance = judge(pod, recommendation, found.priority, circumstances)
     if not acceptance.is_given or found.processed is None:

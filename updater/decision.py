@@ -219,6 +219,14 @@ class Reason(Enum):
         "still_starting",
         "The pod has not started yet and gets more time for it before it may be evicted.",
     )
+    RESIZE_WITHOUT_EFFECT = (
+        "resize_without_effect",
+        "A container goes on being killed for lack of memory although its node reports the resize as done.",
+    )
+    CONTAINER_NOT_RUNNING = (
+        "container_not_running",
+        "A container that was killed for lack of memory does not run, and a resize would not help it before it does.",
+    )
     INVALID_OBJECT = (
         "invalid_object",
         "The pod, its VPA or a LimitRange cannot be used as it is.",

@@ -199,6 +199,18 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             "Wait, or look at why the pod does not start.",
             switches=("eviction_only_when_it_helps",),
         ),
+        Reason.RESIZE_WITHOUT_EFFECT: Guidance(
+            "beyond:B-27, case:32",
+            "In mode InPlace replace the pod; a newer kubelet may not have this fault.",
+            (_EVICT, _SKIP),
+            ("resize_without_effect",),
+        ),
+        Reason.CONTAINER_NOT_RUNNING: Guidance(
+            "beyond:B-27, case:32",
+            "Wait until the container runs. In mode InPlace replace the pod if it is killed too soon to be resized.",
+            (_EVICT, _SKIP),
+            ("resize_without_effect",),
+        ),
         Reason.INVALID_OBJECT: Guidance(
             "beyond:B-32, updater:K-31", "Correct what the detail of the log line names.", (_FAIL, _SKIP)
         ),

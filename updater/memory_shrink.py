@@ -63,7 +63,9 @@ def never_for_less(
 
     Spec: beyond:B-22, case:29.
     """
-    if is_spared(proposal.pod, proposal.processed, circumstances):
+    # Its replacement gets what a resize has promised to the pod, and that is more than it has.
+    is_owed = proposal.reason is Reason.RESIZE_WITHOUT_EFFECT
+    if not is_owed and is_spared(proposal.pod, proposal.processed, circumstances):
         return Hindrance(Reason.DOWNSCALE_ONLY)
     return proposal
 

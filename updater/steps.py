@@ -16,11 +16,13 @@ from updater.replacement import (
     not_while_starting,
     replacement_within_quotas,
 )
+from updater.resize_effect import only_what_runs
 from updater.schedulability import where_the_replacement_fits
 from updater.storms import eviction_within_storm_budgets, resize_within_storm_budgets
 
 RESIZE_STEPS: tuple[shaping.Step, ...] = (
     only_what_is_worth_it,
+    only_what_runs,
     memory_within_use,
     qos_class_kept,
     within_limit_ranges,

@@ -172,6 +172,8 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     waits = decision.verdict is Verdict.DEFERRED and heeds_deferral(circumstances)
     if waits or decision.verdict is Verdict.INFEASIBLE_REMEMBERED:
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
+    if candidate.reason is Reason.RESIZE_WITHOUT_EFFECT:
+        return _to_be_evicted(work, candidate, candidate.reason)
     if decision.verdict is Verdict.INFEASIBLE:
         work = _remembering(work, candidate)
     return _resize(work, candidate)

@@ -112,10 +112,10 @@ IN_PROGRESS, ERROR = progressing(), progressing("Error", "cannot shrink")
 
 
 def killed(subject: Pod, ran: timedelta, ago: timedelta, now: datetime = NOW, reason: str = "OOMKilled") -> Pod:
-    """Return a pod whose container ended after a run, so long ago."""
+    """Return a pod whose container ended after a run, so long ago, and runs again."""
     finished = now - ago
     ended = Termination(reason, started_at=finished - ran, finished_at=finished)
-    return replace(subject, statuses=(ContainerStatus("c", last_terminated=ended),))
+    return replace(subject, statuses=(ContainerStatus("c", is_running=True, last_terminated=ended),))
 
 
 def reporting(subject: Pod, requests: str, limits: str = "-") -> Pod:
