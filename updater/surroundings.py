@@ -43,9 +43,7 @@ class Interest:
             budgets=behaviour.pdbs_are_read_too,
             quotas=behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
             memory=behaviour.memory_shrink_guard,
-            placements=behaviour.free_room
-            or behaviour.limit_range_and_quota
-            or behaviour.eviction_only_when_it_helps,
+            placements=behaviour.free_room or behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
         )
 
 
@@ -58,9 +56,8 @@ class Surroundings:
         budgets: Disruption budgets by namespace; a namespace without any is missing.
         quotas: Likewise.
         memory: Use by pod and container, of those pods that the metrics API told of.
-        is_webhook_proven: Whether a pod that is created now would be admitted with its recommendation, as a trial has
-            shown a short while ago (beyond:B-25).
-        sees_all_pods: Whether the round looks at the pods of all namespaces, so that what nodes have left is known.
+        is_webhook_proven: Whether a pod that is created now would be admitted with its recommendation: the admission
+            controller renews its status Lease only while its own trials of the webhook succeed (beyond:B-25).
     """
 
     nodes: Mapping[str, Node] | None = None

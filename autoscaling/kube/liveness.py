@@ -15,7 +15,6 @@ from autoscaling.kube.lease_object import LeaseFile
 from autoscaling.kube.pacing import Pacing
 from autoscaling.kube.refusals import is_conflict
 from autoscaling.kube.retry import Patience
-from autoscaling.webhook_proof import is_proven
 
 LIVENESS_PATIENCE = Patience(attempts=3, first_seconds=0.1, factor=3.0, jitter=0.0, attempt_seconds=10.0)
 
@@ -113,7 +112,7 @@ class HeartBeat:
 
 
 class Verdict(Enum):
-    """Whether admission lives; anything but VALID forbids evictions and resizes."""
+    """Whether admission lives; anything but VALID forbids evictions, and resizes too as upstream has it."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -127,12 +126,10 @@ class Liveness:
     Args:
         verdict: See ``Verdict``.
         detail: Why, for the log; empty when valid.
-        is_webhook_proven: Of a valid one, see ``webhook_proof.is_proven``.
     """
 
     verdict: Verdict
     detail: str = ""
-    is_webhook_proven: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +168,6 @@ async def read_liveness(client: KubeClient, settings: LivenessSettings, pacing: 
         )
     timeout, now = timedelta(seconds=settings.timeout_seconds), pacing.now()
     if is_fresh(stored.created, stored.state.renewed, timeout, now):
-        return Liveness(Verdict.VALID, is_webhook_proven=is_proven(stored.annotations, timeout, now))
+        return Liveness(Verdict.VALID)
     last = stored.state.renewed or stored.created
     return Liveness(Verdict.INVALID, f"{title} was last renewed {last}; look at the admission controller's log")

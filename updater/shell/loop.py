@@ -11,7 +11,7 @@ import structlog
 
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.events import EventRecorder
-from autoscaling.kube.liveness import Liveness, LivenessSettings, Verdict, read_liveness
+from autoscaling.kube.liveness import LivenessSettings, Verdict, read_liveness
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver
 from updater.circumstances import Memory
@@ -114,10 +114,11 @@ class Loop:
         """Run what a round consists of, unless it takes too long."""
         try:
             async with asyncio.timeout(self.settings.period.total_seconds()):
-                admission = await self._look_at_admission()
-                if admission.verdict is Verdict.VALID:
+                is_proven = await self._is_webhook_proven()
+                # Resizes in place do without the webhook.
+                if is_proven is not False or self.settings.decisions.behaviour.eviction_only_when_it_helps:
                     await self._open_budgets(now)
-                    await self._update(now, admission)
+                    await self._update(now, is_webhook_proven=is_proven)
         except TimeoutError:
             log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
 
@@ -127,33 +128,39 @@ class Loop:
         if levels is not None:
             self.memory = replace(self.memory, storms=levels)
 
-    async def _look_at_admission(self) -> Liveness:
-        """Return whether evicted pods would be admitted with their recommendation (updater M-7)."""
-        if self.settings.liveness is None:
-            return Liveness(Verdict.VALID)
-        seen = await read_liveness(self.client, self.settings.liveness, self.client.pacing)
-        if seen.verdict is not Verdict.VALID:
-            self.metrics.admission_status_invalid.labels(seen.verdict.value).inc()
-            log.warning("round left out", reason="admission_not_alive", detail=seen.detail)
-        return seen
+    async def _is_webhook_proven(self) -> bool | None:
+        """Say whether evicted pods would be admitted with their recommendation (updater M-7, beyond:B-25).
 
-    async def observe(self, admission: Liveness) -> Snapshot:
+        Returns:
+            None where that is not asked.
+        """
+        if self.settings.liveness is None:
+            return None
+        seen = await read_liveness(self.client, self.settings.liveness, self.client.pacing)
+        if seen.verdict is Verdict.VALID:
+            return True
+        self.metrics.admission_status_invalid.labels(seen.verdict.value).inc()
+        left_out = "evictions" if self.settings.decisions.behaviour.eviction_only_when_it_helps else "the round"
+        log.warning("admission is not alive", left_out=left_out, detail=seen.detail)
+        return False
+
+    async def observe(self, *, is_webhook_proven: bool | None) -> Snapshot:
         """Return the cluster as it is now.
 
         Args:
-            admission: What the status Lease told.
+            is_webhook_proven: What the status Lease told.
         """
         snapshot = await self.caches.observe()
         vpas = (selecting.vpa for selecting in snapshot.vpas)
         memory = await self.usage.read(vpas) if self.usage is not None else None
-        around = replace(snapshot.surroundings, memory=memory, is_webhook_proven=admission.is_webhook_proven)
+        around = replace(snapshot.surroundings, memory=memory, is_webhook_proven=is_webhook_proven)
         return replace(snapshot, surroundings=around)
 
-    async def _update(self, now: datetime, admission: Liveness) -> None:
+    async def _update(self, now: datetime, *, is_webhook_proven: bool | None) -> None:
         """Decide and act in turn, folding each outcome back into the plan."""
         step = self.metrics.execution_latency
         with step.labels("ListPods").time():
-            snapshot = await self.observe(admission)
+            snapshot = await self.observe(is_webhook_proven=is_webhook_proven)
         self.convergence.look(snapshot.pods, now)
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)

@@ -57,9 +57,8 @@ def spec_of(cluster: ApiServer) -> dict[str, object]:
     return spec
 
 
-def stored(cluster: ApiServer, created: str, renewed: str | None = None, **annotations: str) -> None:
-    given = {f"evenkeel.dev/webhook-{name}": text for name, text in annotations.items()}
-    metadata = {"name": NAME, "namespace": "kube-system", "creationTimestamp": created, "annotations": given}
+def stored(cluster: ApiServer, created: str, renewed: str | None = None) -> None:
+    metadata = {"name": NAME, "namespace": "kube-system", "creationTimestamp": created}
     spec = {"holderIdentity": "host-2", "leaseDurationSeconds": 10} | ({"renewTime": renewed} if renewed else {})
     api_version = "coordination.k8s.io/v1"
     cluster.store.create({"apiVersion": api_version, "kind": "Lease", "metadata": metadata, "spec": spec})
@@ -176,22 +175,6 @@ async def test_the_updater_reads_it(
     liveness = await reading.read()
     assert liveness.verdict is verdict
     assert detail in liveness.detail
-
-
-@pytest.mark.parametrize(
-    ("spec", "annotations", "is_proven"),
-    [
-        ("beyond:B-25", {}, None),
-        ("beyond:B-25", {"proven": "2025-12-31T23:59:01Z"}, True),
-        ("beyond:B-25", {"proven": "2025-12-31T23:59:00Z"}, False),
-        ("beyond:B-25", {"proven": "2025-12-31T23:59:01Z", "failing": "refused"}, False),
-    ],
-)
-async def test_it_says_whether_the_webhook_is_proven(
-    reading: Reading, spec: str, annotations: dict[str, str], is_proven: bool | None
-) -> None:
-    stored(reading.cluster, OLD, "2026-01-01T00:00:00.000000Z", **annotations)
-    assert await reading.read() == Liveness(Verdict.VALID, "", is_proven)
 
 
 async def test_a_missing_lease_is_an_error(cluster_client: KubeClient, pacing: InstantPacing) -> None:

@@ -204,6 +204,30 @@ async def test_nothing_is_done_while_admission_does_not_show_that_it_lives(
         assert sample(loop, "invalid", reason=reason) == (1 if reason else 0), row
 
 
+@pytest.mark.parametrize(
+    ("row", "mode", "profile", "expected"),
+    [
+        ("beyond:B-25", "InPlaceOrRecreate", Profile.EVENKEEL, ["resize"]),
+        ("case:36", "Recreate", Profile.EVENKEEL, []),
+        ("updater:D-1", "InPlaceOrRecreate", Profile.UPSTREAM, []),
+        ("updater:D-1", "Recreate", Profile.UPSTREAM, []),
+    ],
+)
+async def test_without_a_webhook_only_evictions_stop(
+    server: ApiServer, row: str, mode: str, profile: Profile, expected: list[str]
+) -> None:
+    """Spec: updater:K-21. The Lease does not exist."""
+    vpa = server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", "web", "default")
+    spec = vpa["spec"]
+    assert isinstance(spec, dict)
+    server.store.update({**vpa, "spec": {**spec, "updatePolicy": {"updateMode": mode, "minReplicas": 1}}})
+    async with updater(server, profile, liveness=LEASE) as loop:
+        await loop.run_round()
+        assert sample(loop, "invalid", reason="error") == 1
+    calls = [*server.requests.calls(path="/resize$"), *server.requests.calls(path="/eviction$")]
+    assert [call.path.rsplit("/", 1)[1] for call in calls] == expected, row
+
+
 async def test_a_round_ends_at_its_deadline_and_the_next_one_works(server: ApiServer) -> None:
     # However far the first round comes, its resize is never answered.
     server.faults.add(Fault(Delay(timedelta(hours=1)), verb="patch", path="/resize$"))

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from autoscaling.behaviour import Profile
-from autoscaling.kube.liveness import Liveness, Verdict
 from autoscaling.objectref import ObjectRef
 from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
@@ -56,7 +55,7 @@ async def test_a_round_knows_what_is_around_the_pods(server: ApiServer, is_prove
     """Spec: beyond:B-22, beyond:B-25."""
     measured(server)
     async with updater(server, Profile.EVENKEEL, looks_around=True) as loop:
-        around = (await loop.observe(Liveness(Verdict.VALID, is_webhook_proven=is_proven))).surroundings
+        around = (await loop.observe(is_webhook_proven=is_proven)).surroundings
     assert around.memory == {ObjectRef("Pod", "default", "web-0"): {"main": MemoryUse(T0, 2**26)}}
     assert (around.nodes, around.is_webhook_proven) == ({}, is_proven)
 
@@ -139,7 +138,7 @@ async def test_profile_upstream_knows_nothing_of_what_is_around(server: ApiServe
     measured(server)
     server.store.create(node("150m"))
     async with updater(server, Profile.UPSTREAM, looks_around=True) as loop:
-        assert (await loop.observe(Liveness(Verdict.VALID))).surroundings == UNKNOWN
+        assert (await loop.observe(is_webhook_proven=None)).surroundings == UNKNOWN
         await loop.run_round()
     assert server.requests.calls(path="/metrics.k8s.io/") == [], "updater:M-4"
     assert set(told(server)) == {"RecommendationProvided"}
