@@ -177,11 +177,13 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         Reason.PDB_BLOCKS: Guidance(
             "beyond:B-43",
             "Wait until more of its pods are healthy, or let the PodDisruptionBudget allow one more disruption.",
+            (_WAIT, _SKIP),
             switches=("pdbs_are_read_too",),
         ),
         Reason.SEVERAL_PDBS: Guidance(
             "beyond:B-43",
             "Change the selectors of the budgets named in the detail, so that one of them matches the pod.",
+            (_WAIT, _SKIP),
             switches=("pdbs_are_read_too",),
         ),
         Reason.EVICTION_LOOP: Guidance(

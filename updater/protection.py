@@ -15,10 +15,14 @@ from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Ledger
 from updater.service import is_ready
+from updater.settings import Settings
 from updater.shaping import Hindrance, Proposal
+from updater.surroundings import Surroundings
 
 Budgets = tuple[ObjectRef, ...]
 """Disruption budgets that one change takes a disruption from each; none or one."""
+
+_RESTART = "a container would restart for the resize"
 
 
 def budgets_used(pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[ObjectRef, int]) -> Budgets | Hindrance:
@@ -78,24 +82,33 @@ def restart_within_budgets(proposal: Proposal, circumstances: Circumstances, led
 
     Spec: beyond:B-26, beyond:B-43, case:27, updater K-2, K-14, K-16.
     """
-    settings, pod = circumstances.settings, proposal.pod
-    behaviour, group = settings.behaviour, proposal.group
-    if not (behaviour.pdbs_are_read_too or behaviour.single_replicas) or not restarts(pod, proposal.targets):
-        return proposal
-    # The flag lifts minReplicas for every resize, as it does upstream.
-    if group is not None and group.is_below_minimum and not settings.skips_disruption_budget:
-        return Hindrance(Reason.BELOW_MIN_REPLICAS, "a container would restart for the resize")
-    if not behaviour.pdbs_are_read_too:
-        return proposal
-    if group is not None and not group.bears(pod):
-        return Hindrance(group.shortage, "a container would restart for the resize")
-    budgets = circumstances.surroundings.budgets
-    if budgets is None:
-        return proposal
-    found = budgets_used(pod, budgets.get(pod.namespace, ()), ledger.budgets)
+    found = restart_budgets(proposal, circumstances.settings, circumstances.surroundings, ledger.budgets)
     if isinstance(found, Hindrance):
         return found
     return replace(proposal, claim=replace(proposal.claim, budgets=found)) if found else proposal
+
+
+def restart_budgets(
+    proposal: Proposal, settings: Settings, surroundings: Surroundings, spent: Mapping[ObjectRef, int]
+) -> Budgets | Hindrance:
+    """Return what a resize takes from disruption budgets as it restarts a container, or what does not allow that.
+
+    Args:
+        spent: What the round has taken from each of them so far.
+    """
+    behaviour, pod, group = settings.behaviour, proposal.pod, proposal.group
+    if not (behaviour.pdbs_are_read_too or behaviour.single_replicas) or not restarts(pod, proposal.targets):
+        return ()
+    # The flag lifts minReplicas for every resize, as it does upstream.
+    if group is not None and group.is_below_minimum and not settings.skips_disruption_budget:
+        return Hindrance(Reason.BELOW_MIN_REPLICAS, _RESTART)
+    if not behaviour.pdbs_are_read_too:
+        return ()
+    if group is not None and not group.bears(pod):
+        return Hindrance(group.shortage, _RESTART)
+    if surroundings.budgets is None:
+        return ()
+    return budgets_used(pod, surroundings.budgets.get(pod.namespace, ()), spent)
 
 
 def only_as_required(

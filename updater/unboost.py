@@ -25,10 +25,13 @@ from updater.audit import Audit
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
 from updater.patches import in_place_patches, resize_patch
+from updater.protection import restart_budgets
 from updater.resize_progress import resize_progress
 from updater.resize_request import restarts_to_note
 from updater.selection import Member
 from updater.settings import Settings
+from updater.shaping import Hindrance, Proposal
+from updater.surroundings import UNKNOWN, Surroundings
 
 Targets = tuple[ContainerTarget | None, ...]
 """What each container of a pod gets; None for one that is left out altogether."""
@@ -100,6 +103,7 @@ class UnboostContext:
         workloads: Cached controllers by kind, namespace and name.
         limits: Merged LimitRanges of the namespace.
         settings: Flags, gates and behaviour.
+        surroundings: Where the disruption budgets of the namespace are known, those.
     """
 
     vpa: SelectingVpa
@@ -107,6 +111,7 @@ class UnboostContext:
     workloads: dict[ObjectRef, Workload]
     limits: NamespaceLimits
     settings: Settings
+    surroundings: Surroundings = UNKNOWN
 
 
 def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decision:
@@ -127,10 +132,14 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     ]
     scope = VpaScope(vpa.ref, vpa.update_mode, len(members))
     member = next((m for m in members if m.pod.ref == pod.ref), None)
-    obstacle = Reason.REPLICAS_UNKNOWN if member is None else _obstacle(member, members, around)
+    groups = form_groups(members, vpa, around.workloads, around.settings)
+    group: Group | Reason = groups.of(member.group) if member is not None else Reason.REPLICAS_UNKNOWN
+    obstacle = _obstacle(pod, group, around.settings) if member is not None else Reason.REPLICAS_UNKNOWN
     if obstacle is not None:
         return Decision(pod.ref, Action.WAIT, obstacle, scope)
     targets = _targets(pod, vpa, expired, around.limits)
+    if (held := _why_not_restarted(pod, targets, group, around)) is not None:
+        return Decision(pod.ref, Action.WAIT, held.reason, scope, held.detail)
     resize = resize_patch(pod, targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.BOOST_OVER, scope)
@@ -142,17 +151,25 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     return replace(attempt, patches=patches, restarts=restarts_to_note(pod) if behaviour.timers else None)
 
 
-def _obstacle(member: Member, members: list[Member], around: UnboostContext) -> Reason | None:
-    """Return why a pod cannot be resized now, None where it can (updater U-3)."""
-    if member.pod.phase is PodPhase.PENDING:
+def _obstacle(pod: Pod, group: Group | Reason, settings: Settings) -> Reason | None:
+    """Return why a pod cannot be resized now, whatever that would change, None where it can (updater U-3)."""
+    if pod.phase is PodPhase.PENDING:
         return Reason.POD_PENDING
-    groups = form_groups(members, around.vpa.vpa, around.workloads, around.settings)
-    group: Group | Reason = groups.of(member.group)
     if isinstance(group, Reason):
         return group
-    if resize_progress(member.pod, around.settings.behaviour) is not None:
+    if resize_progress(pod, settings.behaviour) is not None:
         return Reason.RESIZE_PENDING
-    return None if group.bears(member.pod) else group.shortage
+    return None if settings.behaviour.pdbs_are_read_too or group.bears(pod) else group.shortage
+
+
+def _why_not_restarted(pod: Pod, targets: Targets, group: Group | Reason, around: UnboostContext) -> Hindrance | None:
+    """Return what keeps a container from being restarted for the end of its boost, None where nothing does or need.
+
+    The boost itself lifts minReplicas (updater R-3).
+    """
+    bearing = replace(group, is_below_minimum=False) if isinstance(group, Group) else None
+    found = restart_budgets(Proposal(pod, targets, None, group=bearing), around.settings, around.surroundings, {})
+    return found if isinstance(found, Hindrance) else None
 
 
 def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> Targets:

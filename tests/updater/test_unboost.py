@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 import pytest
 
 from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.disruption_budget import DisruptionBudget
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.matching import SelectingVpa, of_labels
 from autoscaling.objectref import ObjectRef
-from autoscaling.pod import ConditionStatus, Owner, Pod, PodCondition, PodPhase
+from autoscaling.pod import ConditionStatus, Owner, Pod, PodCondition, PodPhase, ResizePolicy
 from autoscaling.vpa import BoostType, ContainerRecommendation, CpuBoost, StartupBoost, UpdateMode, Vpa
 from autoscaling.workload import Workload
 from tests.builders import T0, container, pod, recommended, vpa
+from tests.updater.disruptions import budget, protected
 from updater.decision import Action, Reason
 from updater.settings import Settings
 from updater.unboost import Step, UnboostContext, Verdict, is_worth_a_look, next_step, unboost
@@ -203,3 +205,34 @@ def test_profile_evenkeel_names_the_uid() -> None:
     assert decision.is_guarded, "beyond:B-31"
     assert decision.patches is not None
     assert decision.patches.resize[0].path == "/metadata/uid"
+
+BOTH_BUDGETS = replace(UPSTREAM, behaviour=UPSTREAM.behaviour.with_overrides({"pdbs_are_read_too": "true"}))
+
+
+@pytest.mark.parametrize(
+    ("row", "is_restarting", "settings", "replicas", "budgets", "expected"),
+    [
+        ("beyond:B-43", False, BOTH_BUDGETS, 9, (budget(0),), Reason.BOOST_OVER),
+        ("beyond:B-43", True, BOTH_BUDGETS, 9, (), Reason.TOO_FEW_RUNNING),
+        ("beyond:B-43", True, BOTH_BUDGETS, 2, (budget(0),), Reason.PDB_BLOCKS),
+        ("beyond:B-43", True, BOTH_BUDGETS, 2, (budget(1),), Reason.BOOST_OVER),
+        ("updater:U-3", False, UPSTREAM, 9, (), Reason.TOO_FEW_RUNNING),
+        ("updater:U-3", True, UPSTREAM, 2, (budget(0),), Reason.BOOST_OVER),
+    ],
+)
+def test_what_the_end_of_a_boost_disrupts(
+    row: str,
+    is_restarting: bool,
+    settings: Settings,
+    replicas: int,
+    budgets: tuple[DisruptionBudget, ...],
+    expected: Reason,
+) -> None:
+    one, other = boosted_pod(), boosted_pod(name="other")
+    if is_restarting:
+        policies = (ResizePolicy("cpu", restarts_container=True),)
+        one = replace(one, containers=tuple(replace(c, resize_policy=policies) for c in one.containers))
+    context = around(boosting_vpa(), one, other, replicas=replicas, settings=settings)
+    decision = unboost(one, ("c",), replace(context, surroundings=protected(*budgets)))
+    assert decision.reason is expected, row
+    assert (decision.action is Action.RESIZE) is (expected is Reason.BOOST_OVER), row

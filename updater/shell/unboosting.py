@@ -153,6 +153,7 @@ class Unboosting:
                     {workload.ref: workload for workload in self.caches.controllers.workloads()},
                     merge(one for one in self.caches.limit_ranges.snapshot() if one.namespace == pod.namespace),
                     self.settings,
+                    self.caches.around.surroundings(),
                 )
                 await self._attempt(key, pod, step, around)
             case _:
