@@ -116,7 +116,7 @@ def telemetry_of(process: Process, config: AdmissionConfig) -> Telemetry:
     def register(registry: CollectorRegistry) -> tuple[AdmissionMetrics, AdmissionMeasures]:
         return AdmissionMetrics.register(registry), AdmissionMeasures.register(registry)
 
-    (metrics, measures), vitals = open_telemetry(process, config.address, config.status_lease_update_interval, register)
+    (metrics, measures), vitals = open_telemetry(process, config, config.status_lease_update_interval, register)
     vitals.wait_for(_CACHES, _CERTIFICATE)
     return Telemetry(metrics, measures, vitals)
 

@@ -54,9 +54,7 @@ def main() -> None:
         announce(config)
         # A token that cannot be read is noticed now, not when the first query is due.
         credentials(config).header()
-        metrics, vitals = open_telemetry(
-            process, config.address, config.recommender_interval, RecommenderMetrics.register
-        )
+        metrics, vitals = open_telemetry(process, config, config.recommender_interval, RecommenderMetrics.register)
         client = await open_client(process, config, "recommender")
         run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
 

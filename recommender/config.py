@@ -26,9 +26,6 @@ from autoscaling.runtime.syntax import (
     UsageSourceName,
 )
 
-# Flags of parts that are not built yet carry this mark, so that using one never goes unnoticed.
-_LATER = Standing.NOT_AVAILABLE
-
 
 class MetricsSourceConfig(LeaderElectedConfig):
     """Flags about where usage comes from besides the metrics API."""

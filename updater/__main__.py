@@ -53,7 +53,7 @@ def main() -> None:
 
     async def start(process: Process) -> None:
         announce(config)
-        telemetry = open_telemetry(process, config.address, config.updater_interval, UpdaterMetrics.register)
+        telemetry = open_telemetry(process, config, config.updater_interval, UpdaterMetrics.register)
         client = await open_client(process, config, "updater")
         identity = own_identity(client.pacing) if config.leader_elect else ""
         run_elected(process, config, client, lambda: work(process, config, client, telemetry, identity), identity)

@@ -27,7 +27,6 @@ class Standing(Enum):
     """What becomes of a flag that upstream has and this process does not act on."""
 
     WITHOUT_EFFECT = "Accepted so that command lines written for upstream work; it has no effect here."
-    NOT_AVAILABLE = "Not available yet: any value but the default keeps the process from starting."
 
 
 class Hidden(Enum):
@@ -143,12 +142,7 @@ class FlagModel(BaseSettings):
     def _check(self) -> Self:
         if problems := list(self.refusals()):
             raise UsageError("\n".join(problems))
-        problems = list(self.contradictions())
-        problems += [
-            f"--{spec.name} is not available yet in this version; leave it out"
-            for spec in self._set(Standing.NOT_AVAILABLE)
-        ]
-        if problems:
+        if problems := list(self.contradictions()):
             raise ConfigurationError("\n".join(problems))
         return self
 

@@ -127,8 +127,9 @@ class ProcessConfig(LogFlags):
     profile: ProfileChoice = Profile.EVENKEEL
     """evenkeel corrects known faults of upstream; upstream decides exactly as upstream 1.8.1 does. Not in upstream."""
 
-    profiling: Annotated[Toggle, Standing.NOT_AVAILABLE] = False
-    """Serve profiles of the running process under /debug/pprof/."""
+    profiling: Toggle = False
+    """Serve profiles of the running process under /debug/pprof/ of --address: where its time goes and what it holds in
+    memory, as text of our own instead of Go's format."""
 
     vpa_object_namespace: Text = ""
     """The only namespace to work in; empty for all."""

@@ -27,6 +27,7 @@ from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.lockstep import Lockstep
 from autoscaling.runtime.logs import configure_logs
 from autoscaling.runtime.process import Process, run_process
+from autoscaling.runtime.profiling import profiling_routes
 from autoscaling.runtime.telemetry import bind, bound_port, serve_http, telemetry_application
 
 T = TypeVar("T")
@@ -60,12 +61,14 @@ def announce(config: ProcessConfig) -> None:
         log.warning("flag accepted without effect", note=note)
 
 
-def open_telemetry(process: Process, address: str, period: timedelta, register: Callable[..., T]) -> tuple[T, Vitals]:
-    """Register metric families and serve them with the probes on an address.
+def open_telemetry(
+    process: Process, config: ProcessConfig, period: timedelta, register: Callable[..., T]
+) -> tuple[T, Vitals]:
+    """Register metric families and serve them with the probes, and profiles where that is asked for.
 
     Args:
         process: The server runs as long as it does.
-        address: As the flag ``--address`` has it.
+        config: Says on which address, and whether there are profiles.
         period: Time between two rounds, by which the liveness probe judges.
         register: Declares the families in a registry.
 
@@ -75,9 +78,10 @@ def open_telemetry(process: Process, address: str, period: timedelta, register: 
     vitals = Vitals(period, process.pacing.monotonic)
     registry = new_registry()
     metrics = register(registry)
-    listener = bind(BindAddress.parse(address))
+    listener = bind(BindAddress.parse(config.address))
+    profiles = profiling_routes() if config.profiling else ()
     log.info("telemetry listens", port=bound_port(listener))
-    process.run_in_background("telemetry", serve_http(telemetry_application(registry, vitals), listener))
+    process.run_in_background("telemetry", serve_http(telemetry_application(registry, vitals, profiles), listener))
     return metrics, vitals
 
 

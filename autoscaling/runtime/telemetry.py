@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import uvicorn
 from prometheus_client import CollectorRegistry
@@ -82,8 +82,8 @@ def bound_port(listener: socket.socket) -> int:
     return port
 
 
-def telemetry_application(registry: CollectorRegistry, vitals: Vitals) -> Starlette:
-    """Return the application that serves ``/metrics``, ``/health-check`` and ``/readyz``."""
+def telemetry_application(registry: CollectorRegistry, vitals: Vitals, further: Iterable[Route] = ()) -> Starlette:
+    """Return the application that serves ``/metrics``, ``/health-check``, ``/readyz`` and further routes."""
 
     async def metrics(_request: Request) -> Response:
         return Response(exposition(registry), headers={"content-type": CONTENT_TYPE})
@@ -94,7 +94,7 @@ def telemetry_application(registry: CollectorRegistry, vitals: Vitals) -> Starle
     async def readyz(_request: Request) -> Response:
         return _response(vitals.readiness())
 
-    routes = [Route("/metrics", metrics), Route("/health-check", health_check), Route("/readyz", readyz)]
+    routes = [Route("/metrics", metrics), Route("/health-check", health_check), Route("/readyz", readyz), *further]
     return Starlette(routes=routes)
 
 

@@ -7,7 +7,7 @@ import pytest
 from autoscaling.errors import ConfigurationError
 from autoscaling.quantity import Quantity
 from autoscaling.runtime.command_line import UsageError
-from autoscaling.runtime.flag_model import Standing, flag_specs
+from autoscaling.runtime.flag_model import flag_specs
 from recommender.config import RecommenderConfig
 
 DEFAULTS = {
@@ -121,22 +121,6 @@ def test_our_own_group_has_its_own_lease() -> None:
 
 def test_every_flag_has_a_help_text() -> None:
     assert [spec.name for spec in flag_specs(RecommenderConfig) if not spec.help.endswith(".")] == []
-
-
-NOT_AVAILABLE = {
-    "profiling": "true",
-}
-
-
-@pytest.mark.parametrize(("name", "value"), NOT_AVAILABLE.items())
-def test_a_flag_of_a_part_that_is_not_built_yet_is_refused_not_ignored(name: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"--{name}.* is not available yet"):
-        _read(f"--{name}={value}")
-
-
-def test_the_list_of_such_flags_is_complete() -> None:
-    marked = {spec.name for spec in flag_specs(RecommenderConfig) if spec.standing is Standing.NOT_AVAILABLE}
-    assert marked == NOT_AVAILABLE.keys()
 
 
 def test_usage_may_come_from_external_metrics() -> None:

@@ -32,7 +32,6 @@ def test_a_truth_value_shows_no_kind_and_the_level_its_short_form() -> None:
 
 def test_what_is_not_acted_on_says_so() -> None:
     assert "it has no effect here" in _block("--logtostderr")
-    assert "Not available yet" in _block("--profiling")
 
 
 def test_defaults_by_group_and_by_environment_are_shown() -> None:

@@ -55,9 +55,6 @@ class SmallConfig(FlagModel):
     """Count of things,
     over two lines."""
 
-    later: Annotated[Text, Standing.NOT_AVAILABLE] = "usual"
-    """Later."""
-
     lease: Annotated[Text, GroupDefault("updater_lease")] = ""
     """Lease."""
 
@@ -200,17 +197,10 @@ def test_a_value_outside_its_range_is_a_configuration_error(word: str, message: 
     assert str(refused.value) == message
 
 
-def test_every_contradiction_is_reported_at_once() -> None:
+def test_a_contradiction_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        _read("--count=5", "--later=new")
-    assert str(refused.value).splitlines() == [
-        "--count and --size are both 5",
-        "--later is not available yet in this version; leave it out",
-    ]
-
-
-def test_the_default_of_a_flag_that_is_not_available_yet_may_be_given() -> None:
-    assert _read("--later=usual").later == "usual"
+        _read("--count=5")
+    assert str(refused.value) == "--count and --size are both 5"
 
 
 def test_a_flag_without_effect_is_accepted_and_warned_about() -> None:

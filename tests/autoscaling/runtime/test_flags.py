@@ -49,7 +49,6 @@ def test_the_command_lines_of_upstreams_manifests_are_read() -> None:
         ("updater:M-3", ["--leader-elect", "--leader-elect-retry-period=0"], "retry-period must be longer than 0s"),
         ("product:3", ["--behaviour=nosuch=true"], "no behaviour has this name"),
         ("product:3", ["--behaviour=uid-preconditions=maybe"], "the value must be true or false"),
-        ("recommender:9.1", ["--profiling"], "--profiling is not available yet"),
     ],
 )
 def test_contradictions_keep_a_process_from_starting(row: str, words: list[str], message: str) -> None:
@@ -120,7 +119,6 @@ def test_words_without_a_flag_are_refused_or_ignored_as_upstream_does() -> None:
         (["--nosuch"], 2, "elected: unknown flag --nosuch"),
         (["--v=x"], 2, "elected: --v=x: not a whole number; expected a whole number in base ten"),
         (["--address=x"], 1, "elected: --address=x:"),
-        (["--profiling"], 1, "elected: --profiling is not available yet"),
     ],
 )
 def test_a_faulty_command_line_ends_the_process(
