@@ -77,6 +77,19 @@ def is_old_enough(pod: Pod, circumstances: Circumstances) -> bool:
     return pod.start_time is not None and circumstances.now >= pod.start_time + age
 
 
+def next_change(pod: Pod, circumstances: Circumstances) -> datetime | None:
+    """Return the first time from now on at which ``judge`` may come out otherwise by the time alone, None for never."""
+    now, settings = circumstances.now, circumstances.settings
+    moments: list[datetime] = []
+    if pod.start_time is not None:
+        moments.append(pod.start_time + settings.lifetime_threshold)
+    kills = [s.last_terminated.finished_at for s in pod.statuses if s.last_terminated is not None]
+    if kills:
+        threshold = _oom_threshold(circumstances.vpa, settings)
+        moments += [finished + threshold for finished in kills if finished is not None]
+    return min((moment for moment in moments if moment > now), default=None)
+
+
 def meets_requirements(pod: Pod, vpa: Vpa, recommendation: Recommendation) -> bool:
     """Say whether a VPA's eviction requirements let a pod be updated, in whatever way (updater P-9)."""
     if vpa.update_policy is None:

@@ -10,6 +10,7 @@ from autoscaling.vpa import UpdateMode, Vpa
 from updater.backoff import Backoff
 from updater.eviction_loop import Loops
 from updater.infeasible import InfeasibleMemory
+from updater.recall import Recall
 from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
 from updater.room import Rooms
@@ -21,7 +22,11 @@ from updater.surroundings import UNKNOWN, Surroundings
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one round hands to the next; nothing else survives (updater section 1.1)."""
+    """What one round hands to the next; nothing else survives (updater section 1.1).
+
+    Args:
+        recall: What need not be reckoned again; decisions do not depend on it.
+    """
 
     infeasible: InfeasibleMemory = field(default_factory=InfeasibleMemory)
     watch: ResizeWatch = field(default_factory=ResizeWatch)
@@ -29,6 +34,7 @@ class Memory:
     rooms: RoomWatch = field(default_factory=RoomWatch)
     sightings: Sightings = field(default_factory=Sightings)
     backoff: Backoff = field(default_factory=Backoff)
+    recall: Recall = field(default_factory=Recall, compare=False)
     loops: Loops = field(default_factory=Loops)
 
 

@@ -11,17 +11,16 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
 from autoscaling.vpa import Recommendation
 from updater.backoff import Refused
-from updater.candidates import acts_in_place, sort_out
 from updater.circumstances import Circumstances, Memory
-from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
-from updater.group import form_groups
+from updater.decision import Action, Decision, Outcome, Reason, left_alone
 from updater.ledger import Ledger
+from updater.opening import opening_of
 from updater.room import Rooms
 from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
 from updater.snapshot import Snapshot
 from updater.storm_levels import StormLevels, StormLimits
-from updater.vpa_work import Attempt, PendingEviction, VpaWork, in_sending_order
+from updater.vpa_work import Attempt, VpaWork
 
 _CALLS = frozenset({Action.RESIZE, Action.EVICT})
 _ATTEMPTS = _CALLS | {Action.FAIL}
@@ -108,7 +107,8 @@ class Plan:
             memory: What the round before handed over.
             settings: Flags, gates and behaviour.
         """
-        selection = select(snapshot, settings)
+        memory = replace(memory, recall=memory.recall.next_round(settings, now))
+        selection = select(snapshot, settings, memory.recall.placed)
         if selection.live_uids is not None:
             memory = replace(
                 memory,
@@ -176,6 +176,15 @@ class Plan:
             return self.settled[self.handed_out]
         return self.work.current if self.work else None
 
+    @property
+    def quiet(self) -> tuple[Decision, ...]:
+        """The decisions that come next and call nothing, so that they may be folded in together."""
+        return self.settled[self.handed_out :] if self.handed_out else self.settled
+
+    def after_quiet(self) -> Plan:
+        """Go on after all decisions of ``quiet``."""
+        return _advanced(_handing_out(self, len(self.settled)))
+
     def after(self, decision: Decision, outcome: Outcome) -> Plan:
         """Fold in what came of the next decision.
 
@@ -188,7 +197,7 @@ class Plan:
         """
         self._require_next(decision)
         if self.handed_out < len(self.settled) or self.work is None:
-            return _advanced(_handing_out(self))
+            return _advanced(_handing_out(self, self.handed_out + 1))
         if outcome is Outcome.RATE_LIMITED and decision.action in _ATTEMPTS:
             return _advanced(_ended(self, self.work))
         return _advanced(replace(self, work=self.work.after(outcome).advanced()))
@@ -225,15 +234,15 @@ class Plan:
             raise ValueError(f"{decision.ref}: not the next decision of this plan; carry out what next() returns")
 
 
-def _handing_out(plan: Plan) -> Plan:
-    """Return the plan with one more settled decision handed out."""
+def _handing_out(plan: Plan, count: int) -> Plan:
+    """Return the plan with so many settled decisions handed out."""
     # Most pods are left alone, so this is spelled out rather than done with the slower dataclasses.replace.
     return Plan(
         plan.round,
         plan.opened,
         plan.work,
         plan.settled,
-        plan.handed_out + 1,
+        count,
         plan.findings,
         plan.ledger,
         plan.is_ended,
@@ -258,9 +267,10 @@ def _advanced(plan: Plan) -> Plan:
 
 def _open(plan: Plan, controlled: ControlledPods) -> Plan:
     """Start on one VPA; in a round that has ended its pods are only named."""
-    plan = replace(_left(plan), opened=plan.opened + 1)
+    plan = _left(plan)
     if plan.is_ended:
-        return replace(plan, settled=tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members))
+        named = tuple(left_alone(m.pod.ref, Reason.ROUND_ENDED) for m in controlled.members)
+        return replace(plan, opened=plan.opened + 1, settled=named)
     circumstances = Circumstances(
         vpa=controlled.vpa,
         limits=plan.round.snapshot.limits.get(controlled.vpa.namespace, NO_LIMITS),
@@ -271,8 +281,9 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         rooms=plan.round.rooms,
         storms=plan.round.storms,
     )
-    settled, work = _start(controlled, circumstances, plan.round.snapshot)
-    return replace(plan, settled=settled, work=replace(work, ledger=plan.ledger).advanced())
+    opening = opening_of(controlled, circumstances, plan.round.snapshot.workloads)
+    work = opening.begun(circumstances, plan.ledger)
+    return replace(plan, opened=plan.opened + 1, settled=opening.settled, work=work)
 
 
 def _reopened(plan: Plan, work: VpaWork) -> Plan:
@@ -292,13 +303,12 @@ def _ended(plan: Plan, work: VpaWork) -> Plan:
 
 def _left(plan: Plan) -> Plan:
     """Put the VPA at hand aside: done with, or parked while attempts for it are on their way."""
-    work = plan.work
-    plan = replace(plan, work=None, settled=(), handed_out=0, ledger=plan.ledger_so_far)
-    if work is None:
-        return plan
-    if _is_awaited(plan, work):
-        return replace(plan, parked={**plan.parked, work.scope.vpa: work})
-    return replace(plan, findings=_findings(work, plan.findings))
+    work, ledger = plan.work, plan.ledger_so_far
+    if work is not None and _is_awaited(plan, work):
+        parked = {**plan.parked, work.scope.vpa: work}
+        return replace(plan, work=None, settled=(), handed_out=0, ledger=ledger, parked=parked)
+    findings = plan.findings if work is None else _findings(work, plan.findings)
+    return replace(plan, work=None, settled=(), handed_out=0, ledger=ledger, findings=findings)
 
 
 def _settled(plan: Plan) -> Plan:
@@ -314,7 +324,7 @@ def _settled(plan: Plan) -> Plan:
 
 def _is_awaited(plan: Plan, work: VpaWork) -> bool:
     """Say whether an attempt for a VPA is on its way."""
-    return any(attempt.decision.scope is work.scope for attempt in plan.flights.values())
+    return bool(plan.flights) and any(one.decision.scope is work.scope for one in plan.flights.values())
 
 
 def _corrected(plan: Plan, attempt: Attempt, outcome: Outcome) -> Plan:
@@ -351,32 +361,3 @@ def _storms(snapshot: Snapshot, settings: Settings) -> StormLimits | None:
         return None
     nodes = snapshot.surroundings.nodes
     return settings.storms.limits(len(nodes if nodes is not None else {pod.node_name for pod in snapshot.pods}))
-
-
-def _start(
-    controlled: ControlledPods,
-    circumstances: Circumstances,
-    snapshot: Snapshot,
-) -> tuple[tuple[Decision, ...], VpaWork]:
-    """Return the decisions on the pods of one VPA that are left alone, and the work on the others (updater M-13)."""
-    vpa, in_place = controlled.vpa, acts_in_place(circumstances)
-    groups = form_groups(controlled.members, vpa, snapshot.workloads, circumstances.settings)
-    found = sort_out(controlled.members, groups, circumstances)
-    scope = VpaScope(
-        vpa=vpa.ref,
-        mode=vpa.update_mode,
-        pods=len(controlled.members),
-        evictable=0 if in_place else len(found.candidates),
-        updatable=len(found.candidates) if in_place else 0,
-        uid=vpa.uid,
-    )
-    settled = tuple(
-        replace(left_alone(r.pod, r.reason, scope, r.detail, r.uid), missing=r.missing)
-        if r.missing
-        else left_alone(r.pod, r.reason, scope, r.detail, r.uid)
-        for r in found.refusals
-    )
-    work = VpaWork(circumstances, scope, groups, timed=found.timed)
-    if in_place:
-        return settled, replace(work, resizes=in_sending_order(found.candidates, circumstances))
-    return settled, replace(work, evictions=tuple(PendingEviction(c, c.reason) for c in found.candidates))

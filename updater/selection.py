@@ -6,16 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from autoscaling.matching import SelectingVpa, is_of_group, strongest
+from autoscaling.matching import SelectingVpa, Selector, is_of_group, strongest
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, OwnerLookupError, pod_controller
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.vpa import TargetRef, UpdateMode, Vpa
 from updater.decision import Reason
+from updater.recall import Kept
 from updater.settings import Settings
 from updater.snapshot import Snapshot
 
 _FINISHED = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
+_NO_GROUP = ObjectRef("", "", "")
+_RIVALS = 2
+"""VPAs for one target between which somebody has to choose."""
 _PASSIVE = {UpdateMode.OFF: Reason.UPDATES_OFF, UpdateMode.INITIAL: Reason.NEW_PODS_ONLY}
 
 
@@ -25,6 +29,20 @@ class Member:
 
     pod: Pod
     group: ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A live pod with its group.
+
+    Args:
+        direct: The key by which its owners are followed; None where it has no controller.
+        matched: A selector that is known to match it, mostly that of its VPA.
+    """
+
+    member: Member
+    direct: ControllerKey | None
+    matched: Selector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +87,16 @@ def passive_reason(vpa: Vpa) -> Reason | None:
     return _PASSIVE.get(vpa.update_mode)
 
 
-def select(snapshot: Snapshot, settings: Settings) -> Selection:
+def select(snapshot: Snapshot, settings: Settings, placed: Kept[int, Placed] | None = None) -> Selection:
     """Choose the VPAs of a round and find the pods of each.
+
+    Args:
+        placed: Where pods belonged in the round before; filled for the next one.
 
     A pod whose owners cannot be followed to the top belongs to no VPA. With ``custom_controllers`` a VPA whose mode
     leaves running pods alone keeps its pods from the others all the same (updater K-27).
     """
+    placed = placed if placed is not None else Kept()
     chosen: list[SelectingVpa] = []
     dropped: list[DroppedVpa] = []
     for candidate in snapshot.vpas:
@@ -86,15 +108,15 @@ def select(snapshot: Snapshot, settings: Settings) -> Selection:
     dropped += conflicts(snapshot.vpas, settings)
     if not chosen:
         return Selection((), tuple(dropped), None)
-    live = [pod for pod in snapshot.pods if is_live(pod)]
+    live = _live(snapshot.pods, placed)
     is_by_target = settings.behaviour.custom_controllers
     contenders = [c for c in snapshot.vpas if _contends(c, settings)] if is_by_target else chosen
     taking_part = {candidate.vpa.ref for candidate in chosen}
-    controlled = _controlled(live, contenders, snapshot.controllers, is_by_target=is_by_target)
+    controlled = _controlled(placed, live, contenders, snapshot.controllers, is_by_target=is_by_target)
     return Selection(
         controlled=tuple(one for one in controlled if one.vpa.ref in taking_part),
         dropped=tuple(dropped),
-        live_uids=frozenset(pod.uid for pod in live),
+        live_uids=frozenset(one.member.pod.uid for one in live),
     )
 
 
@@ -152,8 +174,41 @@ def _drop_reason(candidate: SelectingVpa, settings: Settings) -> Reason | None:
     return Reason.TARGET_UNRESOLVED if candidate.selector.is_nothing else None
 
 
+def _live(pods: Iterable[Pod], placed: Kept[int, Placed]) -> list[Placed]:
+    """Return the live pods with where they belong.
+
+    A snapshot never changes, so one that is still the same object is told by that alone.
+    """
+    former, present = placed.former, placed.present
+    groups: dict[ControllerKey | None, ObjectRef] = {}
+    live: list[Placed] = []
+    for pod in pods:
+        key = id(pod)
+        one = former.get(key)
+        if one is None:
+            if not is_live(pod):
+                continue
+            one = _place(pod, groups)
+        present[key] = one
+        live.append(one)
+    return live
+
+
+def _place(pod: Pod, groups: dict[ControllerKey | None, ObjectRef]) -> Placed:
+    """Find a pod's direct controller.
+
+    Args:
+        groups: What controllers found so far are called; one object for all pods of a controller.
+    """
+    direct = pod_controller(pod)
+    if direct not in groups:
+        groups[direct] = ObjectRef(direct.kind, direct.namespace, direct.name) if direct else _NO_GROUP
+    return Placed(Member(pod, groups[direct]), direct)
+
+
 def _controlled(
-    pods: Iterable[Pod],
+    placed: Kept[int, Placed],
+    live: Iterable[Placed],
     chosen: Iterable[SelectingVpa],
     controllers: Controllers,
     *,
@@ -162,15 +217,22 @@ def _controlled(
     """Return the pods of each VPA that has some."""
     contenders = [_Contender(candidate) for candidate in chosen]
     climb = _Climb(controllers, contenders, is_by_target=is_by_target)
-    for pod in pods:
-        direct = pod_controller(pod)
-        route = climb.from_controller(direct) if direct is not None else None
+    # The pods of a controller mostly share the object that names it, which is much quicker to look up than its name.
+    routes: dict[int, tuple[_Contender, ...]] = {}
+    for one in live:
+        member = one.member
+        route = routes.get(id(member.group))
         if route is None:
-            continue
-        for contender in route.contenders:
-            if contender.selecting.selector.matches(pod.labels):
-                contender.members.append(Member(pod, route.group))
-                break
+            route = routes[id(member.group)] = climb.from_controller(one.direct)
+        for contender in route:
+            selector = contender.selecting.selector
+            # A selector stays the same object as long as its workload is unchanged, so its labels are compared once.
+            if selector is not one.matched:
+                if not selector.matches(member.pod.labels):
+                    continue
+                placed.keep(id(member.pod), Placed(member, one.direct, selector))
+            contender.members.append(member)
+            break
     return tuple(ControlledPods(c.selecting.vpa, tuple(c.members)) for c in contenders if c.members)
 
 
@@ -182,56 +244,43 @@ class _Contender:
     members: list[Member] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
-    """What all pods of one direct controller have in common.
-
-    Args:
-        group: The direct controller.
-        contenders: VPAs whose target is at the top, the strongest first.
-    """
-
-    group: ObjectRef
-    contenders: tuple[_Contender, ...]
-
-
 class _Climb:
-    """Finds the route of a direct controller once, for all of its pods."""
+    """Finds the VPAs whose target is at the top of a direct controller once, for all of its pods."""
 
     def __init__(self, controllers: Controllers, contenders: Iterable[_Contender], *, is_by_target: bool) -> None:
         self._is_by_target = is_by_target
         self._controllers = controllers
-        self._routes: dict[ControllerKey, _Route | None] = {}
+        self._routes: dict[ControllerKey | None, tuple[_Contender, ...]] = {None: ()}
         self._by_target: defaultdict[tuple[str, str, str], list[_Contender]] = defaultdict(list)
         for contender in contenders:
             vpa = contender.selecting.vpa
             if vpa.target_ref is not None:
                 self._by_target[vpa.namespace, vpa.target_ref.kind, vpa.target_ref.name].append(contender)
 
-    def from_controller(self, direct: ControllerKey) -> _Route | None:
-        """Return the route, None where no VPA can be at its end."""
-        if direct not in self._routes:
+    def from_controller(self, direct: ControllerKey | None) -> tuple[_Contender, ...]:
+        """Return those VPAs, the strongest first."""
+        if direct is not None and direct not in self._routes:
             self._routes[direct] = self._find(direct)
         return self._routes[direct]
 
-    def _find(self, direct: ControllerKey) -> _Route | None:
+    def _find(self, direct: ControllerKey) -> tuple[_Contender, ...]:
         """Climb and look up the VPAs at the top."""
         try:
             topmost = self._controllers.topmost(direct)
         except OwnerLookupError:
-            return None
+            return ()
         if topmost is None:
-            return None
+            return ()
         contenders = self._by_target.get((topmost.namespace, topmost.kind, topmost.name), [])
         if self._is_by_target:
             contenders = [c for c in contenders if _is_of_group(c, topmost)]
-        if not contenders:
-            return None
+        if len(contenders) < _RIVALS:
+            return tuple(contenders)
         ranked = tuple(_ranked(contenders))
         if self._is_by_target:
             # One in mode Off acts on no pod, so it yields to any other, as it does in the webhook.
             ranked = tuple(sorted(ranked, key=lambda c: c.selecting.vpa.update_mode is UpdateMode.OFF))
-        return _Route(ObjectRef(direct.kind, direct.namespace, direct.name), ranked)
+        return ranked
 
 
 def _is_of_group(contender: _Contender, topmost: ControllerKey) -> bool:

@@ -22,6 +22,7 @@ from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Claim, Ledger
 from updater.memory_shrink import is_spared
 from updater.patches import Patch, in_place_patches, is_already_requested, resize_patch
+from updater.resize_draft import Draft, draft
 from updater.resize_request import restarts_to_note
 from updater.shaping import Hindrance, Proposal, shape
 from updater.steps import EVICTION_STEPS, RESIZE_STEPS
@@ -108,15 +109,15 @@ class VpaWork:
 
     def after(self, outcome: Outcome) -> VpaWork:
         """Fold in what came of the current decision; only success uses up budget (updater R-6)."""
-        decision, work = self.current, replace(self, current=None)
+        decision = self.current
         if decision is None or outcome is Outcome.NOT_RESERVED:
-            return work
-        # A failed attempt may have been carried out all the same, so its tokens are used up.
-        claim = decision.claim if outcome is Outcome.DONE else Claim(changes=decision.claim.changes)
-        work, attempt = replace(work, ledger=self.ledger.after(claim)), Attempt(decision, self._decided)
+            return replace(self, current=None)
+        attempt = Attempt(decision, self._decided)
         if outcome is Outcome.DONE and decision.action is not Action.FAIL:
-            return _after_success(work, attempt)
-        return _after_failure(work, attempt, outcome)
+            return _after_success(self, attempt)
+        # A failed attempt may have been carried out all the same, so its tokens are used up.
+        ledger = self.ledger.after(Claim(changes=decision.claim.changes))
+        return _after_failure(replace(self, current=None, ledger=ledger), attempt, outcome)
 
     def sent(self) -> tuple[VpaWork, Attempt]:
         """Take the current decision for successful, so that what others count on is reserved while its call runs.
@@ -185,20 +186,19 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     group = work.groups.of(candidate.member.group)
     if isinstance(group, Reason):
         return replace(work, current=Decision(pod.ref, Action.FAIL, group, work.scope))
-    # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
+    drafted = draft(candidate, work.circumstances)
     processed = candidate.processed if vpa.recommendation is not None else None
-    recommended = container_targets(pod, vpa, processed, work.circumstances.limits)
     # Boosts that nobody else takes back, with their gate off or none in the VPA any more, end with an update.
     boosted = boosted_containers(pod.annotations)
     expired = tuple(name for name in boosted if is_over(pod, vpa, name, work.circumstances.now))
     try:
-        targets = with_boosts_taken_back(pod, expired, recommended) if boosted else recommended
+        targets = with_boosts_taken_back(pod, expired, drafted.targets) if boosted else drafted.targets
     except InvalidObjectError as error:
         return replace(work, current=Decision(pod.ref, Action.FAIL, Reason.INVALID_OBJECT, work.scope, str(error)))
     proposal = Proposal(pod, targets, processed, expired=expired, group=group)
     shaped = shape(proposal, RESIZE_STEPS, work.circumstances, work.ledger)
     if isinstance(shaped, Proposal):
-        return replace(work, current=_attempt(work, candidate, shaped, expired))
+        return replace(work, current=_attempt(work, drafted, shaped, expired))
     if shaped.reason is Reason.NO_ROOM:
         return _without_room(work, candidate, shaped)
     if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
@@ -206,10 +206,10 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     return replace(work, current=_held_back(work, pod, shaped))
 
 
-def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tuple[str, ...]) -> Decision:
+def _attempt(work: VpaWork, drafted: Draft, shaped: Proposal, expired: tuple[str, ...]) -> Decision:
     """Return the attempt to send a resize, with its patches."""
     pod = shaped.pod
-    resize = resize_patch(pod, shaped.targets)
+    resize = drafted.patch_for(shaped.targets)
     if not resize:
         return Decision(pod.ref, Action.FAIL, Reason.NOTHING_TO_APPLY, work.scope)
     behaviour = work.circumstances.settings.behaviour
@@ -218,13 +218,19 @@ def _attempt(work: VpaWork, candidate: Candidate, shaped: Proposal, expired: tup
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
     if (reason := _why_not_sent(work, pod, resize)) is not None:
         return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
-    patches = in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired)
-    attempt = Decision(pod.ref, Action.RESIZE, candidate.reason, work.scope, uid=pod.uid, is_guarded=names_uid)
-    attempt = replace(attempt, audit=Audit(pod, shaped.targets, work.circumstances.vpa))
-    noted = restarts_to_note(pod) if behaviour.timers else None
-    disrupts = not behaviour.pdbs_are_read_too or restarts(pod, shaped.targets)
-    return replace(
-        attempt, patches=patches, claim=shaped.claim, restarts=noted, missing=shaped.missing, disrupts=disrupts
+    return Decision(
+        pod.ref,
+        Action.RESIZE,
+        drafted.candidate.reason,
+        work.scope,
+        uid=pod.uid,
+        is_guarded=names_uid,
+        patches=in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired),
+        claim=shaped.claim,
+        restarts=restarts_to_note(pod) if behaviour.timers else None,
+        missing=shaped.missing,
+        audit=Audit(pod, shaped.targets, work.circumstances.vpa),
+        disrupts=not behaviour.pdbs_are_read_too or restarts(pod, shaped.targets),
     )
 
 
@@ -332,12 +338,13 @@ def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
 
 
 def _after_success(work: VpaWork, attempt: Attempt) -> VpaWork:
-    """Spend what a change uses up of its group's budget; a pod that gave its claim back was not disrupted."""
+    """Take down what a change takes up; a pod that gave its claim back was not disrupted."""
+    ledger, groups, gone = work.ledger.after(attempt.decision.claim), work.groups, work.released
     if attempt.decision.reason is Reason.CLAIM_RELEASED:
-        return replace(work, released=(*work.released, attempt.decision.uid))
-    if not _is_disruption(attempt):
-        return work
-    return replace(work, groups=work.groups.after_disruption(attempt.candidate.member.group))
+        gone = (*gone, attempt.decision.uid)
+    elif _is_disruption(attempt):
+        groups = groups.after_disruption(attempt.candidate.member.group)
+    return replace(work, current=None, ledger=ledger, groups=groups, released=gone)
 
 
 def _is_disruption(attempt: Attempt) -> bool:

@@ -37,6 +37,9 @@ class Carrier:
     async def one_by_one(self) -> None:
         """Make each call when the one before it has been answered, as upstream does."""
         while (decision := self.plan.next()) is not None:
+            if self.plan.quiet:
+                await self._pass_quiet()
+                continue
             self.note(decision)
             covered = await self._is_covered(decision)
             outcome = await self.actuator.carry_out(decision) if covered else Outcome.NOT_RESERVED
@@ -47,7 +50,9 @@ class Carrier:
         try:
             async with asyncio.TaskGroup() as calls:
                 while (decision := self.plan.next()) is not None or self._flying:
-                    if decision is None or len(self._flying) >= AT_ONCE:
+                    if self.plan.quiet:
+                        await self._pass_quiet()
+                    elif decision is None or len(self._flying) >= AT_ONCE:
                         await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
                         self._land()
                     else:
@@ -56,6 +61,13 @@ class Carrier:
         finally:
             # A round that is cut off loses no outcome that is known by then.
             self._land()
+
+    async def _pass_quiet(self) -> None:
+        """Take note of the pods of a VPA that are left alone, all at once."""
+        for decision in self.plan.quiet:
+            self.note(decision)
+            await self.actuator.carry_out(decision)
+        self.plan = self.plan.after_quiet()
 
     async def _start(self, decision: Decision, calls: asyncio.TaskGroup) -> None:
         """Send a decision on its way; what calls nothing or may not be sent is folded in at once."""
