@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,21 @@ def test_a_missing_definition_is_named_with_the_way_out(name: str, tmp_path: Pat
         with running(name, f"--kubeconfig={kubeconfig}", *port) as process:
             line = line_with(process, "verticalpodautoscalers.autoscaling.evenkeel.dev")
     assert "manifests/crd" in str(line["error"])
+
+
+@pytest.mark.parametrize(("name", "flags", "status"), [(PROGRAMS[0], ("--profiling",), 200), (PROGRAMS[1], (), 404)])
+def test_profiles_are_served_where_they_are_asked_for(
+    name: str, flags: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    with serve_in_thread(api_server()) as endpoint:
+        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        with running(name, f"--kubeconfig={kubeconfig}", *flags) as process:
+            connection = HTTPConnection("127.0.0.1", int(str(line_with(process, "telemetry listens")["port"])))
+            line_with(process, "caches filled")
+            connection.request("GET", "/debug/pprof/profile?seconds=0.1")
+            answer = connection.getresponse()
+            assert (answer.status, b"asyncio" in answer.read()) == (status, status == 200), "updater:M-2"
+            connection.close()
 
 
 @pytest.mark.parametrize(
