@@ -8,7 +8,6 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from autoscaling.behaviour import Profile
 from autoscaling.quantity import Quantity
 from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.vpa import UpdateMode
@@ -285,9 +284,3 @@ class Scenario(Part):
     external_metrics: ExternalMetricsDocument | None = None
     time: Time = Time.LOCKSTEP
     peer: bool = False
-
-    @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """The profiles in which its outcome is to be looked at: both where any expectation is about one alone."""
-        differs = any(check.profile is not None for check in self.expect)
-        return tuple(Profile) if differs else (Profile.EVENKEEL,)

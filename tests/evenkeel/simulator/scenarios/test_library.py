@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -75,7 +76,7 @@ def test_the_scenarios_that_are_promised_are_there() -> None:
     assert set(library.names()) >= {
         "burn", "deferred-then-evicted", "in-progress-then-evicted", "infeasible", "pdb-blocks", "single-replica",
         "oom", "memory-shrink", "hpa-conflict", "quota", "limitrange", "node-pressure", "rollout", "startup-boost",
-        "upstream-side-by-side", "sidecar", "storm", "target-conflict", "updater-restart",
+        "upstream-side-by-side", "sidecar", "resize-blocked", "storm", "target-conflict", "updater-restart",
     }  # fmt: skip
 
 
@@ -84,6 +85,11 @@ def test_every_scenario_says_what_it_is_about(name: str) -> None:
     scenario = library.load(name)
     assert scenario.about
     assert len(scenario.title) <= 110
+
+
+def test_the_documentation_has_what_each_scenario_shows() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "scenarios.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", page.split("\n## ")[1], re.MULTILINE) == list(library.names())
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

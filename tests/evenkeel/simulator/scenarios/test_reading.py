@@ -58,7 +58,7 @@ def test_a_scenario_is_read_whole() -> None:
     assert pods.count == Count(2, 2)
     assert isinstance(requests, RequestsExpected)
     assert requests.codes[429] == Count(1)
-    assert scenario.profiles == (Profile.EVENKEEL, Profile.UPSTREAM)
+    assert (pods.profile, requests.profile) == (None, Profile.UPSTREAM)
 
 
 USAGE = "usage: {function: constant, cpu: 2, memory: 20Mi}"
@@ -86,10 +86,6 @@ def test_usage_may_be_served_as_external_metrics() -> None:
     assert parse_scenario(GOOD, "good.yaml").external_metrics is None
     with pytest.raises(ScenarioError, match=r":25: externalMetrics\.metrics\..*: should be 'cpu' or 'memory'"):
         parse_scenario(GOOD + EXTERNAL.replace("{memory", "{disk"), "bad.yaml")
-
-
-def test_a_scenario_that_differs_in_no_profile_has_one() -> None:
-    assert parse_scenario(GOOD.replace(", profile: upstream", ""), "x").profiles == (Profile.EVENKEEL,)
 
 
 @pytest.mark.parametrize(
