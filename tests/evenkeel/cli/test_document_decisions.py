@@ -25,7 +25,7 @@ def test_a_reason_is_listed_with_every_action_it_is_given_for(reason: Reason) ->
 @pytest.mark.parametrize(
     "row",
     [
-        "case:4 | `QuotaWouldBlock` | evenkeel: `limit_range_and_quota`, `errors_are_classified` |",
+        "case:4 | `QuotaWouldBlock` | evenkeel: `limit_range_and_quota`, ",
         "| updater:M-21 |  | both |",
     ],
 )
