@@ -21,6 +21,9 @@ _REASONS: Final = {
     Outcome.FORBIDDEN: Reason.FORBIDDEN_BY_POLICY,
 }
 """Outcomes after which the same is not asked for again at once, and what the pod waits for then."""
+TELLING: Final = frozenset({*_REASONS, Outcome.NOT_PERMITTED, Outcome.GONE})
+"""Outcomes that tell more than that a call failed."""
+
 _FIRST_PAUSES: Final = {Outcome.UNTIMELY: timedelta(seconds=30)}
 _FIRST_PAUSE: Final = timedelta(minutes=2)
 _LONGEST_PAUSE: Final = timedelta(minutes=30)

@@ -78,9 +78,11 @@ def within_free_room(proposal: Proposal, circumstances: Circumstances, ledger: L
     cut = proposal
     for name in missing:
         cut = _with_one_cut(cut, growth, name, circumstances, max(left[name], 0))
-    if not differs_from_spec(cut.pod, cut.targets):
+    grown = _Growth.of(cut)
+    # What the spec asks for already and the node has called infeasible is looked at again with any resize.
+    if not differs_from_spec(cut.pod, cut.targets) or shortfall(grown.amounts, left):
         return Hindrance(Reason.NO_ROOM, f"{in_words(missing)} missing on node {node_name}", missing=missing)
-    return replace(_claimed(cut, _Growth.of(cut)), missing=missing)
+    return replace(_claimed(cut, grown), missing=missing)
 
 
 def _claimed(proposal: Proposal, growth: _Growth) -> Proposal:
@@ -104,7 +106,7 @@ def _with_one_cut(proposal: Proposal, growth: _Growth, name: str, circumstances:
     is_worth_it = _is_worth_it(proposal, circumstances, name, reached, held)
     targets: list[ContainerTarget | None] = []
     for container, target in zip(proposal.pod.containers, proposal.targets, strict=True):
-        if target is None or container.name not in grown:
+        if target is None or container.name not in grown or name not in target.requests:
             targets.append(target)
         elif is_worth_it:
             before = proposal.pod.actual_resources(container).limit(name).nano

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
+from autoscaling.pod import Pod
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU
 from autoscaling.target_resources import container_targets
@@ -41,10 +42,9 @@ def where_the_replacement_fits(
     pod, need = proposal.pod, _replacement_requests(proposal, circumstances)
     own = None if _goes_for_want_of_room(proposal) else pod.node_name
     if own is not None:
-        growth = _growth_at_home(proposal, need)
         node, left = rooms.nodes.get(own), rooms.left(own, ledger)
-        if node is not None and left is not None and _takes(node, pod.placement) and not shortfall(growth, left):
-            return _claiming(proposal, own, growth)
+        if node is not None and left is not None and _takes(node, pod.placement) and _fits_at_home(pod, need, left):
+            return _claiming(proposal, own, _growth_at_home(proposal, need))
     need = {**need, **_PLACE}
     placement = pod.placement
     if placement is not None and not placement.is_tied:
@@ -133,6 +133,15 @@ def _goes_for_want_of_room(proposal: EvictionProposal) -> bool:
     reasons = {Reason.NO_ROOM, Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED}
     statuses = {None, ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}
     return proposal.reason in reasons and resize_status(proposal.pod) in statuses
+
+
+def _fits_at_home(pod: Pod, need: Amounts, left: Amounts) -> bool:
+    """Say whether a pod's own node takes the replacement once the pod is gone.
+
+    Where deferred resizes wait for room or the node has become smaller, not even what the pod holds need be there.
+    """
+    held = hold_of(pod).total
+    return not shortfall(need, {name: left[name] + held[name] for name in need})
 
 
 def _growth_at_home(proposal: EvictionProposal, need: Amounts) -> Amounts:

@@ -9,7 +9,7 @@ from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
 from autoscaling.target_resources import container_targets
 from updater.audit import Audit
-from updater.backoff import Refused
+from updater.backoff import TELLING, Refused
 from updater.candidates import Candidate, acts_in_place
 from updater.changes import restarts
 from updater.circumstances import Circumstances
@@ -30,18 +30,8 @@ from updater.unboost import with_boosts_taken_back
 
 _GIVEN_UP = frozenset({Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED})
 
-
-_TELLING = frozenset(
-    {
-        Outcome.UNTIMELY,
-        Outcome.OVER_QUOTA,
-        Outcome.OUTSIDE_LIMIT_RANGE,
-        Outcome.FORBIDDEN,
-        Outcome.NOT_PERMITTED,
-        Outcome.GONE,
-    }
-)
-"""Outcomes that tell more than that a call failed."""
+_UNCERTAIN = frozenset({Outcome.UNTIMELY, Outcome.GONE})
+"""Outcomes after which a pod may be disrupted all the same: its answer was lost, or somebody else took the pod away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,14 +345,17 @@ def _is_disruption(attempt: Attempt) -> bool:
 def _after_failure(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
     """Fold in why an attempt failed, which may put its pod among the evictions."""
     decision = attempt.decision
-    if work.circumstances.settings.behaviour.errors_are_classified and outcome in _TELLING:
-        return _after_refusal(work, decision, outcome)
+    if work.circumstances.settings.behaviour.errors_are_classified and outcome in TELLING:
+        return _after_refusal(work, attempt, outcome)
     is_resize = decision.action in {Action.RESIZE, Action.FAIL} and decision.reason is not Reason.CLAIM_RELEASED
     return _after_failed_resize(work, attempt.candidate, outcome) if is_resize else work
 
 
-def _after_refusal(work: VpaWork, decision: Decision, outcome: Outcome) -> VpaWork:
+def _after_refusal(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
     """Leave a pod alone whose call failed for a reason that an eviction would not mend (beyond:B-21)."""
+    decision = attempt.decision
+    if outcome in _UNCERTAIN:
+        work = _still_reserving(work, attempt)
     if outcome is Outcome.GONE:
         return work
     asked = decision.patches.resize if decision.patches is not None else ()
@@ -370,6 +363,14 @@ def _after_refusal(work: VpaWork, decision: Decision, outcome: Outcome) -> VpaWo
     if outcome is Outcome.NOT_PERMITTED:
         return replace(work, ledger=work.ledger.without(decision.action.value))
     return work
+
+
+def _still_reserving(work: VpaWork, attempt: Attempt) -> VpaWork:
+    """Count a change for the rest of the round as if it had been carried out; its tokens are used up by now."""
+    work = replace(work, ledger=work.ledger.after(replace(attempt.decision.claim, changes=())))
+    if attempt.decision.reason is Reason.CLAIM_RELEASED or not _is_disruption(attempt):
+        return work
+    return replace(work, groups=work.groups.after_disruption(attempt.candidate.member.group))
 
 
 def _after_failed_resize(work: VpaWork, candidate: Candidate, outcome: Outcome) -> VpaWork:

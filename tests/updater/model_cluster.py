@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from autoscaling.capping import process
 from autoscaling.disruption_budget import DisruptionBudget
+from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import LimitRange, LimitRangeItem, merge
 from autoscaling.matching import NOTHING, SelectingVpa, Selector, of_labels
 from autoscaling.node import Node
@@ -191,15 +193,20 @@ class Cluster:
 
     def healthy(self, guard: Guard) -> list[Pod]:
         """Return the Ready pods that a disruption budget protects and that are not on their way out."""
-        found = (p for p in self.pods.values() if p.namespace == guard.namespace and guard.selector.matches(p.labels))
-        return [pod for pod in found if is_live(pod) and is_ready(pod)]
+        return [p for p in self._protected(guard, self.pods.values()) if is_live(p) and is_ready(p)]
+
+    def _protected(self, guard: Guard, pods: Iterable[Pod]) -> Iterator[Pod]:
+        return (p for p in pods if p.namespace == guard.namespace and guard.selector.matches(p.labels))
 
     def admitted(self, team: Team, pod: Pod) -> Pod:
         """Return a new pod of a team as the admission controller leaves it."""
         limits = merge([LimitRange(team.namespace, "l", self.limit_ranges.get(team.namespace, ()))])
         if team.vpa.update_mode is UpdateMode.OFF:
             return pod
-        targets = container_targets(pod, team.vpa, process(pod, team.vpa, limits), limits)
+        try:
+            targets = container_targets(pod, team.vpa, process(pod, team.vpa, limits), limits)
+        except InvalidObjectError:
+            return pod
         made: list[Container] = []
         for container, target in zip(pod.containers, targets, strict=True):
             asked = container.resources
@@ -337,8 +344,12 @@ class Cluster:
 
     def _budgets(self) -> dict[str, tuple[DisruptionBudget, ...]]:
         found: defaultdict[str, tuple[DisruptionBudget, ...]] = defaultdict(tuple)
+        healthy_pods: defaultdict[str, list[Pod]] = defaultdict(list)
+        for pod in self.pods.values() if self.guards else ():
+            if is_live(pod) and is_ready(pod):
+                healthy_pods[pod.namespace].append(pod)
         for guard in self.guards:
-            healthy = len(self.healthy(guard))
+            healthy = sum(1 for _ in self._protected(guard, healthy_pods[guard.namespace]))
             found[guard.namespace] += (
                 DisruptionBudget(
                     guard.namespace,

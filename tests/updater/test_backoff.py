@@ -107,11 +107,12 @@ def calls(scene: Scene, outcome: Outcome) -> tuple[list[str], Memory]:
     ("row", "outcome", "expected", "later"),
     [
         ("beyond:B-21", Outcome.FAILED, ["resize p0", "resize p1", "evict p0"], 2),
-        ("beyond:B-21", Outcome.UNTIMELY, ["resize p0", "resize p1"], 0),
+        # It may have been carried out all the same, and uses up the group's budget for the round.
+        ("beyond:B-21", Outcome.UNTIMELY, ["resize p0"], 1),
         ("case:4", Outcome.OVER_QUOTA, ["resize p0", "resize p1"], 0),
         ("beyond:B-21", Outcome.OUTSIDE_LIMIT_RANGE, ["resize p0", "resize p1"], 0),
         ("beyond:B-21", Outcome.FORBIDDEN, ["resize p0", "resize p1"], 0),
-        ("beyond:B-21", Outcome.GONE, ["resize p0", "resize p1"], 2),
+        ("updater:R-6", Outcome.GONE, ["resize p0"], 1),
         # One refusal is enough where no other call could fare better.
         ("beyond:B-21", Outcome.NOT_PERMITTED, ["resize p0"], 0),
     ],
@@ -131,7 +132,9 @@ def test_an_error_that_a_new_pod_would_not_mend_never_evicts(
     ("row", "outcome", "expected", "later"),
     [
         ("beyond:B-21", Outcome.FAILED, ["evict p0", "evict p1"], ["evict p0", "evict p1"]),
-        ("resize:4", Outcome.UNTIMELY, ["evict p0", "evict p1"], []),
+        # It may have been carried out and its answer lost, so it counts for the rest of the round.
+        ("resize:4", Outcome.UNTIMELY, ["evict p0"], ["evict p1"]),
+        ("updater:R-6", Outcome.GONE, ["evict p0"], ["evict p0"]),
         ("beyond:B-21", Outcome.NOT_PERMITTED, ["evict p0"], []),
     ],
 )

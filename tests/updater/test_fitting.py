@@ -171,6 +171,23 @@ def test_nothing_is_checked_where_nothing_is_known_or_asked(row: str, there: Cir
     assert within_free_room(whole, there, Ledger()) is whole, row
 
 
+@pytest.mark.parametrize(
+    ("row", "wanted", "taken", "fits"),
+    [
+        # The node looks at all of a spec again, so what it refused of it needs room although nothing is set of it.
+        ("beyond:B-24", "-/2Gi", "1/1Gi", True),
+        ("beyond:B-24", "-/2Gi", "1001m/1Gi", False),
+        ("beyond:B-24", "3/2Gi", "1001m/1Gi", True),
+        ("beyond:B-24", "3/2Gi", "2950m/1Gi", False),
+        ("beyond:B-24", "1/2Gi", "2950m/1Gi", True),
+    ],
+)
+def test_what_was_refused_needs_room_with_any_other_resize(row: str, wanted: str, taken: str, *, fits: bool) -> None:
+    refused = resizing(given(on(pod(container("c", "3/1Gi"))), "1/1Gi"), INFEASIBLE)
+    outcome = found(refused, target(wanted), taken)
+    assert isinstance(outcome, Proposal) is fits, row
+
+
 def test_a_refused_resize_that_is_asked_for_again_needs_its_room() -> None:
     subject = resizing(given(on(pod(container("c", "9/1Gi"))), "1/1Gi"), INFEASIBLE)
     outcome = within_free_room(proposal(subject, target("3/1Gi")), around(subject), Ledger())

@@ -115,6 +115,7 @@ def test_taints_and_cordons(row: str, subject: Node, tolerations: tuple[Tolerati
 
 WANTED = ProcessedRecommendation(Recommendation((recommended("c", "2/2Gi"),)), {})
 OLD = on(given(small("p", "1/1Gi"), "1/1Gi"))
+LARGE = on(small("p", "1/3Gi"))
 STUCK = on(resizing(given(small("p", "2/2Gi"), "1/1Gi"), DEFERRED))
 
 
@@ -149,6 +150,9 @@ UNREADY = replace(node("node2"), is_ready=False)
         ("beyond:B-25", OLD, there(OLD, NEARLY), Reason.OUTSIDE_BOUNDS, home("1/1Gi")),
         ("beyond:B-25", OLD, there(OLD, FULL), Reason.OUTSIDE_BOUNDS, AWAY),
         ("beyond:B-25", OLD, there(OLD, FULL, GONE), Reason.OUTSIDE_BOUNDS, None),
+        # Home may have promised more than it has, and then what the pod gives back is not all there.
+        ("beyond:B-25", LARGE, there(LARGE, filling("o", "1/6Gi")), Reason.OUTSIDE_BOUNDS, home("1/0")),
+        ("beyond:B-25", LARGE, there(LARGE, filling("o", "1/6145Mi")), Reason.OUTSIDE_BOUNDS, AWAY),
         ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, node("node2"))), Reason.OUTSIDE_BOUNDS, AWAY),
         ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, UNREADY)), Reason.OUTSIDE_BOUNDS, None),
         ("beyond:B-25", OLD, there(OLD, nodes=(CORDONED, node("node2", pods=0))), Reason.OUTSIDE_BOUNDS, None),
