@@ -206,6 +206,7 @@ def test_profile_evenkeel_names_the_uid() -> None:
     assert decision.patches is not None
     assert decision.patches.resize[0].path == "/metadata/uid"
 
+
 BOTH_BUDGETS = replace(UPSTREAM, behaviour=UPSTREAM.behaviour.with_overrides({"pdbs_are_read_too": "true"}))
 
 
