@@ -121,12 +121,27 @@ def _obstacle(
     if is_quick:
         return Reason.OOM_WITHOUT_CHANGE if priority.difference == 0 else None
     if priority.is_outside_bounds:
-        return None
+        is_as_recommended = settings.behaviour.limit_range_and_quota and _has_all(pod, recommendation)
+        return Reason.CHANGE_TOO_SMALL if is_as_recommended else None
     if pod.start_time is None:
         return Reason.NO_START_TIME
     if not is_old_enough(pod, circumstances):
         return Reason.TOO_YOUNG
     return Reason.CHANGE_TOO_SMALL if priority.difference < settings.pod_update_threshold else None
+
+
+def _has_all(pod: Pod, recommendation: Recommendation) -> bool:
+    """Say whether a pod asks for and has exactly what is recommended, wherever the bounds are.
+
+    A LimitRange for pods is applied to target and bounds apart, and may leave the target outside the bounds (case 46).
+    """
+    return all(
+        (requests or {}).get(name) == wanted
+        for container in pod.containers
+        if (entry := recommendation.of(container.name)) is not None
+        for requests in (container.resources.requests, pod.actual_resources(container).requests)
+        for name, wanted in entry.target.items()
+    )
 
 
 def _cause(priority: Priority, *, is_quick: bool) -> Reason:

@@ -141,7 +141,7 @@ class Reason(Enum):
     )
     CHANGE_TOO_SMALL = (
         "change_too_small",
-        "The requests are within bounds, and the change is below the update threshold.",
+        "The requests are within bounds or just as recommended, and the change is below the update threshold.",
     )
     OOM_WITHOUT_CHANGE = (
         "oom_without_change",

@@ -29,6 +29,8 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
     within_quotas,
     restart_within_budgets,
     within_free_room,
+    # What was cut to the room of the node may leave an amount as it was, and that may be out of bounds by now.
+    within_limit_ranges,
     resize_within_storm_budgets,
     unless_paused,
 )

@@ -19,6 +19,7 @@ from autoscaling.vpa import (
 )
 from tests.builders import container, pod, recommended
 from tests.updater.situations import (
+    EVENKEEL,
     GATES_ON,
     HOUR,
     IN_PLACE,
@@ -32,6 +33,7 @@ from tests.updater.situations import (
     circumstances,
     killed,
     policy,
+    reporting,
     small,
     vpa_of,
 )
@@ -247,3 +249,23 @@ def test_requirements(
 
 def test_without_update_policy_there_is_no_requirement() -> None:
     assert meets_requirements(ONE, replace(vpa_of(None), update_policy=None), Recommendation())
+
+
+AS_RECOMMENDED = small(requests="250m/300Mi")
+
+
+@pytest.mark.parametrize(
+    ("row", "subject", "settings", "acceptance"),
+    [
+        # A LimitRange for pods may bring the upper bound below the target; a new pod would be no different.
+        ("case:46", AS_RECOMMENDED, EVENKEEL, no(Reason.CHANGE_TOO_SMALL)),
+        ("case:46", small(requests="251m/300Mi"), EVENKEEL, yes(Reason.OUTSIDE_BOUNDS)),
+        ("case:46", reporting(AS_RECOMMENDED, "250m/299Mi"), EVENKEEL, yes(Reason.OUTSIDE_BOUNDS)),
+        ("case:46", reporting(small(), "250m/300Mi"), EVENKEEL, yes(Reason.OUTSIDE_BOUNDS)),
+        ("updater:P-7", AS_RECOMMENDED, GATES_ON, yes(Reason.OUTSIDE_BOUNDS)),
+    ],
+)
+def test_a_pod_that_has_what_is_recommended_is_left_alone(
+    row: str, subject: Pod, settings: Settings, acceptance: Acceptance
+) -> None:
+    assert judge(subject, RECOMMENDED, OUTSIDE, circumstances(vpa_of(RECREATE), settings)) == acceptance, row

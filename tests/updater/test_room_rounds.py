@@ -12,18 +12,20 @@ from hypothesis import given as given_any
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from autoscaling.limitrange import LimitType
 from autoscaling.matching import SelectingVpa
 from autoscaling.node import Node
 from autoscaling.pod import Pod
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED
 from autoscaling.vpa import UpdatePolicy
-from tests.builders import recommended
+from tests.builders import limit_range, recommended
 from tests.updater.rooms import FREE_ROOM, ROOMY, around, filling, given, node, on
 from tests.updater.situations import (
     AUTO,
     DEFERRED,
     DEPLOYMENT,
+    EVENKEEL,
     GATES_ON,
     IN_PLACE,
     IN_PROGRESS,
@@ -90,6 +92,21 @@ def test_two_pods_never_grow_beyond_the_room_of_their_node() -> None:
     second = played.decisions[1]
     assert second.claim.rooms["node1"]["cpu"] == 700 * 10**6, "beyond:B-24"
     assert second.missing == {"cpu": 200 * 10**6}, "beyond:B-41"
+
+
+@pytest.mark.parametrize(
+    ("row", "least", "expected"),
+    [
+        ("beyond:B-12", "100m/200Mi", "p0 resize outside_bounds"),
+        # Without room for more cpu the pod would keep what the LimitRange has come to forbid.
+        ("beyond:B-12", "101m/200Mi", "p0 skip limit_range_would_block"),
+    ],
+)
+def test_what_is_cut_to_the_room_still_keeps_to_limit_ranges(row: str, least: str, expected: str) -> None:
+    full = scene(small("p0"), filling("o", "3900m/1Gi"))
+    bounded = replace(full, settings=EVENKEEL, limits=(limit_range(LimitType.CONTAINER, minimum=least),))
+    around_it = replace(bounded.surroundings, memory={})
+    assert replace(bounded, surroundings=around_it).played().said == [expected], row
 
 
 def test_what_shrinks_comes_before_what_grows() -> None:
