@@ -19,7 +19,8 @@ from bench.rows.r9 import Growth
 from bench.rows.s1 import EmbeddedServer
 from bench.rows.s2 import Demonstration
 from bench.rows.u1 import PlanRound
-from bench.rows.u2 import SlowEvictions, SlowResizes
+from bench.rows.u2 import SlowEvictions
+from bench.rows.u3 import SlowResizes
 
 _ROWS: tuple[type[Benchmark], ...] = (
     FoldArrays,

@@ -63,8 +63,8 @@ class Opening:
             and circumstances.now < self.until
             and self.controlled.vpa is controlled.vpa
             and self.controlled.members == controlled.members
-            and (self.limits is circumstances.limits or self.limits == circumstances.limits)
-            and all(workloads.get(ref) is workload for ref, workload in self.workloads)
+            and _is_same(self.limits, circumstances.limits)
+            and all(_is_same(workloads.get(ref), workload) for ref, workload in self.workloads)
             and not _remembers_any(controlled, circumstances)
         )
 
@@ -139,6 +139,11 @@ def _until(controlled: ControlledPods, circumstances: Circumstances) -> datetime
         change = next_change(pod, circumstances)
         until = until if change is None else min(until, change)
     return until
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Compare two snapshots, which mostly are one and the same."""
+    return one is other or one == other
 
 
 def _remembers_any(controlled: ControlledPods, circumstances: Circumstances) -> bool:

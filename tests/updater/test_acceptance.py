@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -17,7 +17,7 @@ from autoscaling.vpa import (
     UpdateMode,
     Vpa,
 )
-from tests.builders import container, pod, recommended
+from tests.builders import T0, container, pod, recommended
 from tests.updater.situations import (
     EVENKEEL,
     GATES_ON,
@@ -37,7 +37,7 @@ from tests.updater.situations import (
     small,
     vpa_of,
 )
-from updater.acceptance import Acceptance, is_quick_oom, judge, meets_requirements
+from updater.acceptance import Acceptance, is_quick_oom, judge, meets_requirements, next_change
 from updater.circumstances import Memory
 from updater.decision import Reason
 from updater.infeasible import InfeasibleMemory
@@ -249,6 +249,21 @@ def test_requirements(
 
 def test_without_update_policy_there_is_no_requirement() -> None:
     assert meets_requirements(ONE, replace(vpa_of(None), update_policy=None), Recommendation())
+
+
+@pytest.mark.parametrize(
+    ("row", "subject", "expected"),
+    [
+        ("updater:P-7", small(), T0 + 12 * HOUR),
+        ("updater:P-7", replace(small(), start_time=NOW - 12 * HOUR), None),
+        ("updater:P-7", replace(small(), start_time=None), None),
+        ("updater:P-6", killed(replace(small(), start_time=None), MINUTE, 6 * MINUTE), NOW + 4 * MINUTE),
+        ("updater:P-6", killed(replace(small(), start_time=None), MINUTE, 10 * MINUTE), None),
+        ("updater:P-6", killed(small(), MINUTE, 6 * MINUTE), NOW + 4 * MINUTE),
+    ],
+)
+def test_when_the_time_alone_may_change_a_judgement(row: str, subject: Pod, expected: datetime | None) -> None:
+    assert next_change(subject, circumstances(vpa_of(IPOR))) == expected, row
 
 
 AS_RECOMMENDED = small(requests="250m/300Mi")

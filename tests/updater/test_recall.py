@@ -133,41 +133,6 @@ def outcomes(refused: Outcome | None) -> Callable[[Decision], Outcome]:
     return lambda decision: refused if decision.action is Action.RESIZE else all_done(decision)
 
 
-def rounds(scene: Scene, later: Scene) -> tuple[Plan, Plan]:
-    """Return a round and the one after it."""
-    first = scene.plan
-    memory = play(first).memory
-    return first, replace(later, memory=memory).plan
-
-
-@pytest.mark.parametrize(
-    ("row", "passed", "is_same"),
-    [
-        ("performance:U-1", timedelta(0), True),
-        ("performance:U-1", 11 * HOUR, True),
-        # The pods become old enough to be updated although they are within their bounds (updater:P-7).
-        ("updater:P-7", 12 * HOUR - 5 * MINUTE - SECOND, True),
-        ("updater:P-7", 12 * HOUR - 5 * MINUTE, False),
-        ("performance:U-1", -SECOND, False),
-    ],
-)
-def test_what_depends_on_time_is_found_again_until_its_time_is_up(
-    row: str, passed: timedelta, *, is_same: bool
-) -> None:
-    scene = Scene(vpa_of(IPOR, WITHIN), (small("p0"), small("p1")))
-    workloads = scene.snapshot
-    first = Plan.of(workloads, NOW, Memory(), GATES_ON)
-    second = Plan.of(workloads, NOW + passed, play(first).memory, GATES_ON)
-    assert (first.settled is second.settled) is is_same, row
-
-
-def test_other_settings_make_everything_anew() -> None:
-    snapshot = Scene(vpa_of(IPOR, WITHIN), (small("p0"),)).snapshot
-    first = Plan.of(snapshot, NOW, Memory(), GATES_ON)
-    second = Plan.of(snapshot, NOW, play(first).memory, replace(GATES_ON, min_replicas=1))
-    assert first.settled is not second.settled
-
-
 def test_what_nobody_asks_for_in_a_round_is_forgotten() -> None:
     kept: Kept[str, int] = Kept()
     kept.keep("a", 1)
@@ -179,6 +144,22 @@ def test_what_nobody_asks_for_in_a_round_is_forgotten() -> None:
 
 
 def test_a_round_without_vpas_that_take_part_forgets_the_pods() -> None:
-    plan, after = rounds(Scene(vpa_of(IPOR), (small("p0"),)), Scene(vpa_of(OFF), (small("p0"),)))
-    assert plan.round.memory.recall.placed.present
+    first = Scene(vpa_of(IPOR), (small("p0"),)).plan
+    after = Scene(vpa_of(OFF), (small("p0"),), memory=play(first).memory).plan
+    assert first.round.memory.recall.placed.present
     assert not after.round.memory.recall.placed.present
+
+
+@pytest.mark.parametrize(
+    ("row", "passed", "settings", "is_good"),
+    [
+        ("performance:U-1", timedelta(0), GATES_ON, True),
+        ("performance:U-1", -SECOND, GATES_ON, False),
+        ("performance:U-1", MINUTE, replace(GATES_ON, min_replicas=1), False),
+    ],
+)
+def test_a_round_goes_by_what_was_reckoned_earlier_under_the_same_settings(
+    row: str, passed: timedelta, settings: Settings, *, is_good: bool
+) -> None:
+    first = Scene(vpa_of(IPOR), (small("p0"),)).plan
+    assert bool(first.memory.recall.next_round(settings, NOW + passed).placed.former) is is_good, row
