@@ -281,9 +281,9 @@ class Behaviour:
     )
     resize_without_effect: bool = _switch(
         "B-27, case 32",
-        "A container that is killed for lack of memory three more times after its resize was done has got nothing of it: "
-        "mode InPlaceOrRecreate evicts the pod, mode InPlace tells of it and sends no more. One that waits to be started "
-        "after such a kill is given no memory before it runs. Otherwise resizes go on, and so do the kills.",
+        "A container that is killed for lack of memory three more times after its resize was done has got nothing of "
+        "it: mode InPlaceOrRecreate evicts the pod, mode InPlace tells of it and sends no more. One that waits to be "
+        "started after such a kill is given no memory before it runs. Otherwise resizes go on, and so do the kills.",
     )
 
     @classmethod
