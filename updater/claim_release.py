@@ -12,6 +12,7 @@ from updater.changes import differs_from_spec, grows
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.ledger import Ledger
+from updater.namespace_bounds import within_limit_ranges
 from updater.resize_status import ResizeStatus, resize_status
 from updater.shaping import Hindrance, Proposal, Targets
 
@@ -37,6 +38,19 @@ def released(pod: Pod) -> Targets | None:
     after = [_applied(container, target) for container, target in zip(pod.containers, targets, strict=True)]
     after += [container.resources for container in pod.init_containers]
     return targets if qos_class(after) is pod_qos(pod) else None
+
+
+def releasable(pod: Pod, circumstances: Circumstances, ledger: Ledger) -> Targets | None:
+    """Return what takes a pod's spec back as ``released`` does, unless a LimitRange has come to forbid what it was.
+
+    Spec: beyond:B-12, beyond:B-24.
+    """
+    targets = released(pod)
+    if targets is None or isinstance(
+        within_limit_ranges(Proposal(pod, targets, None), circumstances, ledger), Hindrance
+    ):
+        return None
+    return targets
 
 
 def unless_paused(proposal: Proposal, circumstances: Circumstances, ledger: Ledger) -> Proposal | Hindrance:  # noqa: ARG001 a step is given all

@@ -13,7 +13,7 @@ from updater.backoff import TELLING, Refused
 from updater.candidates import Candidate, acts_in_place
 from updater.changes import restarts
 from updater.circumstances import Circumstances
-from updater.claim_release import released
+from updater.claim_release import releasable
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
@@ -277,7 +277,7 @@ def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) 
     if not behaviour.free_room or not acts_in_place(work.circumstances):
         return replace(work, current=_held_back(work, pod, hindrance))
     is_given_up = pending.reason in _GIVEN_UP and hindrance.reason is not Reason.STORM_BUDGET
-    targets = released(pod) if is_given_up else None
+    targets = releasable(pod, work.circumstances, work.ledger) if is_given_up else None
     if targets is None:
         if hindrance.reason is Reason.NO_OTHER_NODE:
             hindrance = replace(hindrance, reason=Reason.RESIZE_BLOCKED)

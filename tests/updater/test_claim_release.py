@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from autoscaling.limitrange import LimitRange, LimitType, merge
 from autoscaling.pod import Pod
 from autoscaling.target_resources import ContainerTarget
-from tests.builders import T0, amounts, container, pod
+from tests.builders import T0, amounts, container, limit_range, pod
 from tests.updater.rooms import ROOMY, given
 from tests.updater.situations import (
     DEFERRED,
     ERROR,
+    EVENKEEL,
     IN_PROGRESS,
     INFEASIBLE,
     IPOR,
@@ -23,10 +25,11 @@ from tests.updater.situations import (
     vpa_of,
 )
 from updater.circumstances import Circumstances, Memory
-from updater.claim_release import released, unless_paused
+from updater.claim_release import releasable, released, unless_paused
 from updater.decision import Reason
 from updater.ledger import Ledger
 from updater.room_watch import RoomWatch
+from updater.settings import Settings
 from updater.shaping import Hindrance, Proposal
 
 ASKING = pod(container("c", "2/2Gi", "4/4Gi"))
@@ -108,3 +111,20 @@ def test_what_grows_waits_for_its_time(row: str, wanted: str, minutes: int, *, h
 def test_without_the_rule_nothing_waits() -> None:
     proposal = Proposal(ASKING, back("3/2Gi"), None)
     assert unless_paused(proposal, paused(UPSTREAM), Ledger()) is proposal
+
+
+@pytest.mark.parametrize(
+    ("row", "least", "settings", "goes_back"),
+    [
+        ("beyond:B-12", "1/1Gi", EVENKEEL, True),
+        # The LimitRange is younger than the pod, and the API server would refuse what the pod was before.
+        ("beyond:B-12", "1001m/1Gi", EVENKEEL, False),
+        ("beyond:B-12", "1001m/1Gi", ROOMY, True),
+    ],
+)
+def test_what_a_limit_range_forbids_does_not_go_back(
+    row: str, least: str, settings: Settings, *, goes_back: bool
+) -> None:
+    bounds = merge([LimitRange("default", "l", (limit_range(LimitType.CONTAINER, minimum=least),))])
+    around = replace(circumstances(vpa_of(IPOR), settings), limits=bounds)
+    assert (releasable(resizing(STUCK, DEFERRED), around, Ledger()) is not None) is goes_back, row
