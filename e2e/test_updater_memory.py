@@ -12,7 +12,7 @@ from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, text_at
 from e2e.cluster.kube import Kube
 from e2e.installation import Installation, restarts
-from e2e.updater_lab import Lab, PodWatch, Workload, name_of, uid_of, updater_installed, wait_for_empty_nodes
+from e2e.updater_lab import Lab, PodWatch, Workload, name_of, uid_of, updater_installed
 from e2e.workloads import amounts
 
 MEBIBYTE = 2**20
@@ -55,7 +55,6 @@ def limits_in(seen: PodWatch) -> list[int]:
 
 def test_a_limit_follows_use_down_in_steps(installation: Installation, kube: Kube) -> None:
     """Rows beyond:B-22, case:29, updater K-7: nothing restarts and nothing is evicted."""
-    wait_for_empty_nodes(kube)
     lab = Lab(kube, installation)
     resources = amounts("50m", "400Mi", limit_cpu="500m", limit_memory="600Mi")
     with lab.watching() as seen:

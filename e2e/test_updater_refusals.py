@@ -10,7 +10,7 @@ from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, at, text_at
 from e2e.cluster.kube import Kube
 from e2e.installation import Installation, resources_of
-from e2e.updater_lab import Lab, Workload, name_of, uid_of, updater_installed, wait_for_empty_nodes
+from e2e.updater_lab import Lab, Workload, name_of, uid_of, updater_installed
 from e2e.workloads import amounts
 
 BOTH = ("cpu", "memory")
@@ -26,7 +26,6 @@ def installation(cluster: Cluster) -> Iterator[Installation]:
 @pytest.fixture
 def lab(installation: Installation, kube: Kube) -> Iterator[Lab]:
     """A namespace; afterwards everything runs still, within its rights."""
-    wait_for_empty_nodes(kube)
     lab = Lab(kube, installation)
     yield lab
     lab.assert_well()

@@ -14,6 +14,7 @@ from e2e.cluster.kube import Kube
 from e2e.installation import Installation
 from e2e.updater_lab import (
     DEFERRED_SECONDS,
+    INTERVAL_SECONDS,
     TWO_ROUNDS_SECONDS,
     Lab,
     Workload,
@@ -119,7 +120,7 @@ def test_room_that_comes_in_time_is_used_and_nothing_evicted(lab: Lab) -> None:
     lab.kube.delete("deployment", "blocker")
     lab.wait_until_given("waiting", {"cpu": "700m"})
     lab.wait_until_given("held", {"cpu": "800m"})
-    after = lab.wait_for_rounds(held, int(DEFERRED_SECONDS / 3.0) + 2)
+    after = lab.wait_for_rounds(held, int(DEFERRED_SECONDS / INTERVAL_SECONDS) + 2)
     assert {t.action for t in after} == {"skip"}
     assert [uid_of(lab.only_pod(name)) for name in ("held", "waiting")] == [uid_of(held), uid_of(waiting)]
     assert lab.calls("eviction") == []

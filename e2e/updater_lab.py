@@ -55,6 +55,7 @@ class Workload:
         replicas: How many pods.
         script: What the container does.
         restarts_for_memory: Whether the container restarts for a resize of its memory.
+        ends_in_seconds: How long its container takes to end, as a shell that is the first process does not heed TERM.
         prefers: Node that its pods go to as long as that has room.
         mode: The VPA's update mode.
         controlled: The resources that the VPA controls.
@@ -68,6 +69,7 @@ class Workload:
     replicas: int = 1
     script: str = IDLE_SCRIPT
     restarts_for_memory: bool = False
+    ends_in_seconds: int = 1
     prefers: str = ""
     mode: str = "InPlaceOrRecreate"
     controlled: Sequence[str] = ("cpu",)
@@ -80,9 +82,10 @@ class Workload:
         if not self.restarts_for_memory:
             pod_container["resizePolicy"] = _NO_RESTART
         workload = deployment(name, pod_container, replicas=self.replicas)
+        spec = at(workload, "spec", "template", "spec")
+        assert isinstance(spec, dict)
+        spec["terminationGracePeriodSeconds"] = self.ends_in_seconds
         if self.prefers:
-            spec = at(workload, "spec", "template", "spec")
-            assert isinstance(spec, dict)
             spec["affinity"] = {"nodeAffinity": _preferring(self.prefers)}
         values = "RequestsAndLimits" if self.keeps_ratio else "RequestsOnly"
         policy: JsonObject = {
