@@ -147,6 +147,10 @@ class Watch:
             yield "its replacement would only have less"
         if not any(self._takes(node, pod, successor) for node in self.cluster.nodes):
             yield "its replacement fits nowhere"
+        for name, hard in self.cluster.quotas.get(pod.namespace, {}).items():
+            grown = charged(successor, name) - charged(pod, name)
+            if grown > 0 and self.cluster.used(pod.namespace, name) + grown > hard:
+                yield f"its replacement lacks {name}"
         if runs(pod):
             yield from self._faults_of_disruption(pod, team)
 
