@@ -72,13 +72,11 @@ class Watch:
     _running: Counter[str] = field(default_factory=Counter)
     _serving: Counter[str] = field(default_factory=Counter)
     _stopped: Counter[str] = field(default_factory=Counter)
-    _moved: list[Pod] = field(default_factory=list)
     _gone: Counter[str] = field(default_factory=Counter)
 
     def begin(self) -> None:
         """Begin a round."""
-        self.acted, self.disrupted, self._moved, self._gone = set(), Counter(), [], Counter()
-        self._stopped = Counter()
+        self.acted, self.disrupted, self._gone, self._stopped = set(), Counter(), Counter(), Counter()
         pods = self.cluster.pods.values()
         self._live = Counter(pod.labels["team"] for pod in pods if is_live(pod))
         self._running = Counter(pod.labels["team"] for pod in pods if runs(pod))
@@ -104,8 +102,6 @@ class Watch:
         """Fold in that a call was carried out, whether or not the updater was told."""
         self.acted.add(pod.uid)
         is_eviction = decision.action is Action.EVICT
-        if is_eviction:
-            self._moved.append(after)
         if is_eviction or self._will_restart(pod, after):
             self.disrupted[pod.labels["team"]] += runs(pod)
             self._stopped[pod.labels["team"]] += serves(pod)

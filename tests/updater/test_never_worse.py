@@ -114,7 +114,7 @@ class NeverWorse(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.cluster = Cluster()
-        self.updater = ModelUpdater(replace(EVENKEEL))
+        self.updater = ModelUpdater(EVENKEEL)
         self.watch = Watch(self.cluster)
 
     @initialize(
