@@ -21,19 +21,22 @@ from tests.updater.situations import (
     NOW,
     OUT_OF_BOUNDS,
     SKIPPING,
+    UPSTREAM,
+    Scene,
     circumstances,
     group,
     pending,
     progressing,
     resizing,
     restarting,
+    several,
     small,
     vpa_of,
     waiting,
     without_recommendation,
 )
 from updater.circumstances import Memory
-from updater.decision import Reason
+from updater.decision import Action, Reason
 from updater.group import Group
 from updater.in_place import InPlaceDecision, Verdict, decide_in_place, is_restart_free
 from updater.infeasible import InfeasibleMemory
@@ -185,3 +188,36 @@ def restarts(name: str) -> Container:
 )
 def test_restart_free(row: str, subject: Pod, free: bool) -> None:
     assert is_restart_free(subject) is free
+
+
+REMEMBERING = replace(GATES_ON, behaviour=replace(UPSTREAM, infeasible_memory=True))
+
+
+@pytest.mark.parametrize(
+    ("row", "memory", "settings", "expected"),
+    [
+        ("beyond:B-28", Memory(), REMEMBERING, STILL_PENDING),
+        ("beyond:B-28", LONG_SEEN, REMEMBERING, LATE),
+        ("updater:D-31", Memory(), GATES_ON, FAILED),
+    ],
+)
+def test_an_error_of_the_node_passes(row: str, memory: Memory, settings: Settings, expected: InPlaceDecision) -> None:
+    found = circumstances(vpa_of(IPOR), settings, memory)
+    assert decide_in_place(resizing(small(), ERROR), FREE, found) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "subject", "expected"),
+    [
+        # Of three replicas one at a time may be disrupted.
+        ("updater:K-2", REMEMBERING, small("p0"), 1),
+        ("updater:D-38", GATES_ON, small("p0"), 3),
+        # What waits is left to wait.
+        ("updater:K-2", REMEMBERING, resizing(small("p0"), DEFERRED), 1),
+        ("updater:D-42", GATES_ON, resizing(small("p0"), DEFERRED), 3),
+    ],
+)
+def test_mode_in_place_heeds_the_budget(row: str, settings: Settings, subject: Pod, expected: int) -> None:
+    """Spec: beyond:B-28."""
+    played = Scene(vpa_of(IN_PLACE), (subject, *several(3)[1:]), settings=settings).played()
+    assert played.count(Action.RESIZE) == expected
