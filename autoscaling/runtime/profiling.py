@@ -74,10 +74,12 @@ def _folded_stacks(thread: int, seconds: float, ending: threading.Event) -> str:
     """Look at a thread for so long, or until the end, and return its stacks, the most frequent first."""
     seen: Counter[str] = Counter()
     until = time.monotonic() + seconds
-    while time.monotonic() < until and not ending.wait(_PERIOD_SECONDS):
+    while True:
         frame = sys._current_frames().get(thread)  # noqa: SLF001 the documented way, whatever its name
         if frame is not None:
             seen[_folded(frame)] += 1
+        if ending.wait(_PERIOD_SECONDS) or time.monotonic() >= until:
+            break
     return "".join(f"{stack} {count}\n" for stack, count in seen.most_common())
 
 
