@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from autoscaling.limitrange import LimitRangeItem, LimitType
 from autoscaling.pod import Container, Pod
-from autoscaling.pod_totals import Amounts, Basis, Side, pod_total
+from autoscaling.pod_totals import Amounts, Basis, Side, nano_amounts, pod_total
 from autoscaling.quantity import NANO, Quantity
-from autoscaling.resources import ContainerResources, ResourceList
+from autoscaling.resources import ContainerResources
 
 
 def completed(pod: Pod, items: Iterable[LimitRangeItem]) -> Pod:
@@ -43,7 +43,9 @@ def faults(pod: Pod, items: Iterable[LimitRangeItem]) -> tuple[str, ...]:
         if item.type is LimitType.CONTAINER:
             for container in (*pod.containers, *pod.init_containers):
                 resources = container.resources
-                scope = _Scope(f"container {container.name}", _nano(resources.requests), _nano(resources.limits))
+                scope = _Scope(
+                    f"container {container.name}", nano_amounts(resources.requests), nano_amounts(resources.limits)
+                )
                 found += scope.faults(item)
         else:
             totals = (pod_total(pod, side, Basis.SPEC) for side in (Side.REQUESTS, Side.LIMITS))
@@ -110,7 +112,3 @@ class _Scope:
             yield f"{self.name} needs a request and a limit of {resource}, as their ratio is bounded"
         elif limit * NANO > most.nano * request:
             yield f"{self.name} has a limit of {resource} more than {most} times its request"
-
-
-def _nano(resources: Mapping[str, Quantity] | ResourceList | None) -> Amounts:
-    return {name: quantity.nano for name, quantity in (resources or {}).items()}

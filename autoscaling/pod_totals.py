@@ -77,17 +77,28 @@ def largest(lists: Iterable[Amounts]) -> dict[str, int]:
     return result
 
 
+def is_infeasible(pod: Pod) -> bool:
+    """Say whether the pod's node has refused what its spec asks for, for good."""
+    pending = pod.condition(RESIZE_PENDING)
+    return pending is not None and pending.status is ConditionStatus.TRUE and pending.reason == "Infeasible"
+
+
+def nano_amounts(resources: ResourceList | None) -> dict[str, int]:
+    """Return the amounts of a resource list in nano-units; nothing where there is no list."""
+    return {name: quantity.nano for name, quantity in (resources or {}).items()}
+
+
 class _Counted:
     """What single containers of a pod count for."""
 
     def __init__(self, pod: Pod, side: Side, basis: Basis) -> None:
         self._side = side
         self._statuses = {} if basis is Basis.SPEC else {s.name: s for s in (*pod.statuses, *pod.init_statuses)}
-        self._is_asked_for = basis is not Basis.CHARGED or not _is_infeasible(pod)
+        self._is_asked_for = basis is not Basis.CHARGED or not is_infeasible(pod)
 
     def of(self, container: Container) -> Amounts:
         """Return what one container counts for; one whose status has no resources counts for its spec."""
-        asked = _nano(self._list(container.resources))
+        asked = nano_amounts(self._list(container.resources))
         is_plain_init = container.init_position is not None and not container.is_sidecar
         status = None if is_plain_init else self._statuses.get(container.name)
         if status is None or status.resources is None:
@@ -96,8 +107,8 @@ class _Counted:
 
     def _in_force(self, status: ContainerStatus, resources: ContainerResources) -> tuple[Amounts, ...]:
         """Return what a container has and was given; limits that were given are not told."""
-        has = _nano(self._list(resources))
-        return (has, _nano(status.allocated)) if self._side is Side.REQUESTS else (has,)
+        has = nano_amounts(self._list(resources))
+        return (has, nano_amounts(status.allocated)) if self._side is Side.REQUESTS else (has,)
 
     def _list(self, resources: ContainerResources) -> ResourceList | None:
         return resources.requests if self._side is Side.REQUESTS else resources.limits
@@ -108,25 +119,15 @@ def _with_own(pod: Pod, side: Side, total: dict[str, int]) -> Amounts:
     placement = pod.placement
     if placement is None:
         return total
-    overhead = _nano(placement.overhead)
+    overhead = nano_amounts(placement.overhead)
     if side is Side.REQUESTS:
-        total |= _nano(placement.requests)
+        total |= nano_amounts(placement.requests)
     else:
         if placement.has_pod_resources:
             total = {name: value for name, value in total.items() if not name.startswith(_OF_THE_POD)}
         overhead = {name: value for name, value in overhead.items() if name in total}
     _add(total, overhead)
     return total
-
-
-def _is_infeasible(pod: Pod) -> bool:
-    """Say whether the node has refused what the pod asks for."""
-    pending = pod.condition(RESIZE_PENDING)
-    return pending is not None and pending.status is ConditionStatus.TRUE and pending.reason == "Infeasible"
-
-
-def _nano(resources: ResourceList | None) -> dict[str, int]:
-    return {name: quantity.nano for name, quantity in (resources or {}).items()}
 
 
 def _sum(lists: Iterable[Amounts]) -> dict[str, int]:

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from autoscaling.pod import RESIZE_PENDING, ConditionStatus, Container, ContainerStatus, Pod
+from autoscaling.pod import Container, ContainerStatus, Pod
+from autoscaling.pod_totals import Amounts, in_start_order, is_infeasible
 from autoscaling.resources import CONTROLLED, ResourceList, amount
-
-Amounts = Mapping[str, int]
-"""Resource name (cpu, memory) to an amount in nano-units."""
 
 _NOTHING: Amounts = dict.fromkeys(CONTROLLED, 0)
 
@@ -115,7 +113,7 @@ def hold_of(pod: Pod) -> PodHold:
     containers: dict[str, ContainerHold] = {}
     started: list[str] = []
     phases: list[Phase] = []
-    for init in _in_start_order(pod):
+    for init in in_start_order(pod):
         if init.is_sidecar:
             containers[init.name] = _container_hold(init, statuses.get(init.name), refused=refused)
             started.append(init.name)
@@ -135,12 +133,6 @@ def hold_of(pod: Pod) -> PodHold:
     )
 
 
-def is_infeasible(pod: Pod) -> bool:
-    """Say whether the pod's node has refused what its spec asks for, for good."""
-    pending = pod.condition(RESIZE_PENDING)
-    return pending is not None and pending.status is ConditionStatus.TRUE and pending.reason == "Infeasible"
-
-
 def nano(resources: ResourceList | None) -> Amounts:
     """Return cpu and memory of a resource list in nano-units; what is missing counts as zero."""
     return {name: amount(resources, name).nano for name in CONTROLLED}
@@ -149,12 +141,6 @@ def nano(resources: ResourceList | None) -> Amounts:
 def larger(one: Amounts, other: Amounts) -> Amounts:
     """Return the larger of two amounts, resource by resource."""
     return {name: max(one[name], other[name]) for name in CONTROLLED}
-
-
-def _in_start_order(pod: Pod) -> list[Container]:
-    """Return init containers, sidecars among them, in the order in which they start."""
-    sidecars = (container for container in pod.containers if container.is_sidecar)
-    return sorted((*pod.init_containers, *sidecars), key=lambda container: container.init_position or 0)
 
 
 def _container_hold(container: Container, status: ContainerStatus | None, *, refused: bool) -> ContainerHold:

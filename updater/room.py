@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from autoscaling.node import Node
 from autoscaling.pod import Pod, PodPhase
+from autoscaling.pod_totals import Amounts, is_infeasible
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU, MEMORY
 from updater.ledger import Ledger
-from updater.pod_requests import Amounts, hold_of, is_infeasible
+from updater.pod_requests import hold_of
 from updater.resize_status import ResizeStatus, resize_status
 
 PODS = "pods"
