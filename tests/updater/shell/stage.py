@@ -15,7 +15,7 @@ from autoscaling.kube.paths import vertical_pod_autoscalers
 from autoscaling.runtime.health import Vitals
 from evenkeel.simulator.api.server import ApiServer
 from tests.builders import T0
-from tests.embedded import GROUP, HeldDriver, client_for
+from tests.embedded import GROUP, HeldDriver, Json, api_server, client_for, deploy, recommended_status, vpa_object
 from updater.ratelimit import TokenBucket
 from updater.settings import Settings
 from updater.shell.actuator import Buckets
@@ -67,3 +67,23 @@ async def updater(
             yield loop
         finally:
             await caches.stop()
+
+
+def served_web() -> ApiServer:
+    """Return a server with one pod of a Deployment whose VPA asks for more than it has."""
+    server = api_server()
+    deploy(server)
+    server.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
+    return server
+
+
+def at(value: object, *steps: str | int) -> object:
+    """Return what lies at the end of some steps into an object."""
+    for step in steps:
+        value = value[step]  # type: ignore[index]
+    return value
+
+
+def amounts(pod: Json) -> object:
+    """Return the resources of a pod's first container."""
+    return at(pod, "spec", "containers", 0, "resources")

@@ -10,8 +10,8 @@ import pytest
 from autoscaling.behaviour import Profile
 from evenkeel.simulator.api.server import ApiServer
 from tests.builders import T0
-from tests.embedded import HeldDriver, Json, api_server, deploy, recommended_status, vpa_object
-from tests.updater.shell.stage import MINUTE, updater
+from tests.embedded import HeldDriver, Json
+from tests.updater.shell.stage import MINUTE, served_web, updater
 from updater.decision import Action, Decision, Reason
 from updater.resize_status import ResizeStatus
 from updater.shell.loop import Loop
@@ -26,10 +26,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> ApiServer:
-    made = api_server()
-    deploy(made)
-    made.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
-    return made
+    return served_web()
 
 
 def shown(loop: Loop) -> dict[tuple[str, str], float]:

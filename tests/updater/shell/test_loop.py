@@ -14,8 +14,8 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Delay, Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing
 from tests.builders import T0
-from tests.embedded import GROUP, Json, api_server, deploy, pod_object, recommended_status, vpa_object
-from tests.updater.shell.stage import MINUTE, updater
+from tests.embedded import GROUP, Json, pod_object, vpa_object
+from tests.updater.shell.stage import MINUTE, amounts, at, served_web, updater
 from updater.ratelimit import TokenBucket
 from updater.shell.loop import Loop, LoopSettings
 
@@ -30,10 +30,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> ApiServer:
-    made = api_server()
-    deploy(made)
-    made.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
-    return made
+    return served_web()
 
 
 async def written(loop: Loop, server: ApiServer) -> list[tuple[str, str]]:
@@ -42,17 +39,7 @@ async def written(loop: Loop, server: ApiServer) -> list[tuple[str, str]]:
     await loop.events.drain(10)
     task.cancel()
     found = server.store.list("v1", "Event", "default")
-    return sorted((str(e["reason"]), str(_at(e, "involvedObject", "name"))) for e in found)
-
-
-def _at(value: object, *steps: str | int) -> object:
-    for step in steps:
-        value = value[step]  # type: ignore[index]
-    return value
-
-
-def amounts(pod: Json) -> object:
-    return _at(pod, "spec", "containers", 0, "resources")
+    return sorted((str(e["reason"]), str(at(e, "involvedObject", "name"))) for e in found)
 
 
 def sample(loop: Loop, name: str, **labels: str) -> float:
@@ -80,7 +67,7 @@ async def test_a_resize_is_sent_annotated_counted_and_told(server: ApiServer) ->
             "requests": {"cpu": "400m", "memory": "100Mi"},
             "limits": {"cpu": "800m", "memory": "200Mi"},
         }, "updater:W-8"
-        assert _at(pod, "metadata", "annotations") == {"vpaInPlaceUpdated": "true"}
+        assert at(pod, "metadata", "annotations") == {"vpaInPlaceUpdated": "true"}
         assert sample(loop, "updated", vpa_name="web", vpa_size_log2="0") == 1
         assert await written(loop, server) == [("InPlaceResizedByVPA", "web-0")], "updater:X-7"
         (told,) = server.store.list("v1", "Event", "default")
@@ -95,8 +82,8 @@ async def test_an_accepted_resize_is_noted_on_the_pod(server: ApiServer) -> None
     async with updater(server, Profile.EVENKEEL) as loop:
         await loop.run_round()
         stored = server.store.read("v1", "Pod", "web-0", "default")
-        text = _at(stored, "metadata", "annotations", "evenkeel.dev/resize-requested")
-    generation = _at(stored, "metadata", "generation")
+        text = at(stored, "metadata", "annotations", "evenkeel.dev/resize-requested")
+    generation = at(stored, "metadata", "generation")
     assert json.loads(str(text)) == {"generation": generation, "at": (T0 + MINUTE).isoformat(), "restarts": {"main": 0}}
 
 
@@ -131,8 +118,8 @@ async def test_events_name_the_uid_of_what_they_are_about(
     if refused:
         server.faults.add(Fault(Refuse(400), verb="patch", path="/resize$"))
     uids = {
-        ("Pod", "web-0"): _at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid"),
-        ("VerticalPodAutoscaler", "web"): _at(
+        ("Pod", "web-0"): at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid"),
+        ("VerticalPodAutoscaler", "web"): at(
             server.store.read(f"{GROUP}/v1", "VerticalPodAutoscaler", "web", "default"), "metadata", "uid"
         ),
     }
@@ -140,8 +127,8 @@ async def test_events_name_the_uid_of_what_they_are_about(
         await loop.run_round()
         assert len(await written(loop, server)) == (2 if refused else 1), "updater:X-7, updater:X-10"
     for event in server.store.list("v1", "Event", "default"):
-        about = _at(event, "involvedObject")
-        assert _at(about, "uid") == uids[str(_at(about, "kind")), str(_at(about, "name"))]
+        about = at(event, "involvedObject")
+        assert at(about, "uid") == uids[str(at(about, "kind")), str(at(about, "name"))]
 
 
 async def test_an_eviction_that_a_budget_refuses_is_counted_and_not_repeated(server: ApiServer) -> None:
@@ -170,7 +157,7 @@ async def test_a_replacement_of_the_same_name_is_not_evicted(server: ApiServer) 
         old = server.store.read("v1", "Pod", "web-0", "default")
         server.store.delete("v1", "Pod", "web-0", "default")
         server.store.create({**old, "metadata": {"name": "web-0", "namespace": "default"}})
-        assert _at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid") != snapshot_uid
+        assert at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "uid") != snapshot_uid
         await loop.run_round()
     assert server.requests.calls(path="/eviction$") == [], "beyond:B-31"
 

@@ -13,8 +13,8 @@ from evenkeel.simulator.api.metrics import StaticMetrics, Window
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from tests.builders import T0
-from tests.embedded import GROUP, Json, api_server, deploy, recommended_status, vpa_object
-from tests.updater.shell.stage import VPAS, updater
+from tests.embedded import GROUP, Json, vpa_object
+from tests.updater.shell.stage import VPAS, amounts, at, served_web, updater
 from updater.shell.loop import Loop
 from updater.surroundings import UNKNOWN, MemoryUse
 
@@ -28,20 +28,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> ApiServer:
-    made = api_server()
-    deploy(made)
-    made.store.create(vpa_object(status=recommended_status("400m", "100Mi")))
-    return made
-
-
-def _at(value: object, *steps: str | int) -> object:
-    for step in steps:
-        value = value[step]  # type: ignore[index]
-    return value
-
-
-def amounts(pod: Json) -> object:
-    return _at(pod, "spec", "containers", 0, "resources")
+    return served_web()
 
 
 def measured(server: ApiServer) -> None:
@@ -77,7 +64,7 @@ async def test_a_round_asks_for_memory_once_and_goes_on_without(server: ApiServe
 
 def told(server: ApiServer) -> dict[str, Json]:
     """Return the conditions of the VPA by type."""
-    conditions = _at(server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"), "status", "conditions")
+    conditions = at(server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"), "status", "conditions")
     assert isinstance(conditions, list)
     return {condition["type"]: condition for condition in conditions}
 
@@ -85,11 +72,11 @@ def told(server: ApiServer) -> dict[str, Json]:
 def carried_out(server: ApiServer) -> None:
     """Let the node report the pod's resources as in force."""
     pod = server.store.read("v1", "Pod", "web-0", "default")
-    status = _at(pod, "status", "containerStatuses", 0)
+    status = at(pod, "status", "containerStatuses", 0)
     assert isinstance(status, dict)
-    status |= {"resources": amounts(pod), "allocatedResources": _at(amounts(pod), "requests")}
+    status |= {"resources": amounts(pod), "allocatedResources": at(amounts(pod), "requests")}
     assert isinstance(pod["status"], dict)
-    pod["status"]["observedGeneration"] = _at(pod, "metadata", "generation")
+    pod["status"]["observedGeneration"] = at(pod, "metadata", "generation")
     server.store.merge(pod)
 
 
@@ -101,7 +88,7 @@ async def known(server: ApiServer, loop: Loop) -> None:
         server.store.read(f"{GROUP}/v1", VPAS.kind, "web", "default"),
         server.store.read("v1", "Pod", "web-0", "default"),
     )
-    stored = {_at(each, "metadata", "resourceVersion") for each in objects}
+    stored = {at(each, "metadata", "resourceVersion") for each in objects}
     async with asyncio.timeout(10):
         while True:
             nodes, vpas, pods = caches.around.nodes.snapshot(), caches.vpas.snapshot(), caches.pods.snapshot()
@@ -158,5 +145,5 @@ async def test_two_vpas_with_one_target_are_both_told_once(server: ApiServer) ->
             task.cancel()
     events = server.store.list("v1", "Event", "default")
     conflicts = [e for e in events if e["reason"] == "TargetConflict"]
-    assert sorted(str(_at(e, "involvedObject", "name")) for e in conflicts) == ["other", "web"]
+    assert sorted(str(at(e, "involvedObject", "name")) for e in conflicts) == ["other", "web"]
     assert all((e["type"], e["count"]) == ("Warning", 1) for e in conflicts)
