@@ -181,6 +181,10 @@ class Pod:
         """Return the first condition of a type, None where there is none."""
         return next((c for c in self.conditions if c.type == kind), None)
 
+    def has_overtaken(self, condition: PodCondition) -> bool:
+        """Say whether a condition is about an earlier spec; one that does not say is about this one (updater K-19)."""
+        return 0 < condition.observed_generation < self.generation
+
     def actual_resources(self, container: Container) -> ContainerResources:
         """Return the resources in force: the reported ones where reported at all, else the spec's (updater P-3)."""
         status = self.status_of(container.name)

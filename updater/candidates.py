@@ -107,7 +107,8 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
 
 def refusal_of(pod: Pod, reason: Reason, circumstances: Circumstances) -> Refusal:
     """Return why a pod is left alone, and what its node lacks where the pod waits for room (beyond:B-41)."""
-    missing = claim_shortfall(pod, circumstances.rooms) if circumstances.rooms is not None and pod.conditions else {}
+    rooms, behaviour = circumstances.rooms, circumstances.settings.behaviour
+    missing = claim_shortfall(pod, rooms, behaviour) if rooms is not None and pod.conditions else {}
     if not missing:
         return Refusal(pod.ref, reason, uid=pod.uid)
     return Refusal(pod.ref, reason, f"{in_words(missing)} missing on node {pod.node_name}", pod.uid, missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.pod import Container, ContainerStatus, Pod
 from autoscaling.qos import pod_qos, qos_class
 from autoscaling.resources import CONTROLLED, NO_RESOURCES, ContainerResources, ResourceList
@@ -13,24 +14,28 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.ledger import Ledger
 from updater.namespace_bounds import within_limit_ranges
-from updater.resize_status import ResizeStatus, resize_status
+from updater.resize_progress import resize_progress
+from updater.resize_status import ResizeStatus
 from updater.shaping import Hindrance, Proposal, Targets
 
 _CLAIMING = frozenset({ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE})
 
 
-def released(pod: Pod) -> Targets | None:
+def released(pod: Pod, behaviour: Behaviour) -> Targets | None:
     """Return what takes a pod's spec back to what its node has given it, where the spec asks for more.
 
     What the spec has and the node did not give cannot be taken out of a spec, and stays; so does what it asks for less
     of, as that holds no room.
 
+    Args:
+        behaviour: Says which conditions are believed.
+
     Returns:
         None where the pod waits for nothing, has nothing to give back, or would become one of another class of service.
 
-    Spec: beyond:B-24, resize 1.4 (V4, V9).
+    Spec: beyond:B-24, updater K-19, resize 1.4 (V4, V9).
     """
-    if resize_status(pod) not in _CLAIMING:
+    if resize_progress(pod, behaviour) not in _CLAIMING:
         return None
     targets = tuple(_given(container, pod.status_of(container.name)) for container in pod.containers)
     if not differs_from_spec(pod, targets):
@@ -45,7 +50,7 @@ def releasable(pod: Pod, circumstances: Circumstances, ledger: Ledger) -> Target
 
     Spec: beyond:B-12, beyond:B-24.
     """
-    targets = released(pod)
+    targets = released(pod, circumstances.settings.behaviour)
     if targets is None or isinstance(
         within_limit_ranges(Proposal(pod, targets, None), circumstances, ledger), Hindrance
     ):

@@ -19,7 +19,6 @@ from updater.decision import Decision, VpaScope, left_alone
 from updater.group import Groups, form_groups
 from updater.ledger import Ledger
 from updater.resize_progress import resize_progress
-from updater.resize_status import resize_status
 from updater.selection import ControlledPods
 from updater.vpa_work import PendingEviction, VpaWork, in_sending_order
 
@@ -134,7 +133,7 @@ def _until(controlled: ControlledPods, circumstances: Circumstances) -> datetime
     until, behaviour = _FOR_EVER, circumstances.settings.behaviour
     for member in controlled.members:
         pod = member.pod
-        if resize_status(pod) is not None or resize_progress(pod, behaviour) is not None:
+        if resize_progress(pod, behaviour) is not None:
             return None
         change = next_change(pod, circumstances)
         until = until if change is None else min(until, change)

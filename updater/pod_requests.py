@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from autoscaling.pod import Container, ContainerStatus, Pod
+from autoscaling.pod import RESIZE_PENDING, Container, ContainerStatus, Pod
 from autoscaling.pod_totals import Amounts, in_start_order, is_infeasible
 from autoscaling.resources import CONTROLLED, ResourceList, amount
 
@@ -104,12 +104,12 @@ def hold_of(pod: Pod) -> PodHold:
     """Return what a pod counts for on its node.
 
     A container counts for the largest of its spec, of what it was given and of what it uses; for a resize that its node
-    calls infeasible the spec is left out. Plain init containers count for their spec, whether or not they have ended;
+    has refused the spec is left out. Plain init containers count for their spec, whether or not they have ended;
     sidecars run beside those that start after them. Requests of the pod as a whole stand in place of the sums, and
     overhead comes on top (resize section 2).
     """
     statuses = {status.name: status for status in (*pod.statuses, *pod.init_statuses)}
-    refused = is_infeasible(pod)
+    refused = is_refused(pod)
     containers: dict[str, ContainerHold] = {}
     started: list[str] = []
     phases: list[Phase] = []
@@ -131,6 +131,16 @@ def hold_of(pod: Pod) -> PodHold:
         nano(placement.overhead if placement is not None else None),
         {name: whole[name].nano for name in CONTROLLED if name in whole},
     )
+
+
+def is_refused(pod: Pod) -> bool:
+    """Say whether the node has called infeasible what the pod's spec asks for now.
+
+    The scheduler believes it of an earlier spec as well, so what has been asked for since then is left out there until
+    the node has looked at it; room that may be taken any moment is not free (updater K-19).
+    """
+    pending = pod.condition(RESIZE_PENDING)
+    return is_infeasible(pod) and pending is not None and not pod.has_overtaken(pending)
 
 
 def nano(resources: ResourceList | None) -> Amounts:

@@ -37,11 +37,11 @@ def _believed(pod: Pod) -> ResizeStatus | None:
     """Return what the conditions say about the present spec (updater K-19)."""
     is_unseen = 0 < pod.observed_generation < pod.generation
     waiting, working = _true(pod, RESIZE_PENDING), _true(pod, RESIZE_IN_PROGRESS)
-    if waiting is not None and not _is_earlier(waiting, pod):
+    if waiting is not None and not pod.has_overtaken(waiting):
         return PENDING_REASONS.get(waiting.reason, ResizeStatus.UNKNOWN)
-    if working is not None and not (is_unseen and _is_earlier(working, pod)):
+    if working is not None and not (is_unseen and pod.has_overtaken(working)):
         # An error may be about the amounts before; that the node is at work is true all the same.
-        if working.reason == "Error" and not _is_earlier(working, pod):
+        if working.reason == "Error" and not pod.has_overtaken(working):
             return ResizeStatus.ERROR
         return ResizeStatus.IN_PROGRESS if working.reason in {"", "Error"} else ResizeStatus.UNKNOWN
     return ResizeStatus.REQUESTED if waiting is not None or working is not None else None
@@ -51,11 +51,6 @@ def _true(pod: Pod, kind: str) -> PodCondition | None:
     """Return a condition that is True."""
     condition = pod.condition(kind)
     return condition if condition is not None and condition.status is ConditionStatus.TRUE else None
-
-
-def _is_earlier(condition: PodCondition, pod: Pod) -> bool:
-    """Say whether a condition is about an earlier spec; nodes that do not say count as up to date."""
-    return 0 < condition.observed_generation < pod.generation
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.node import Node
 from autoscaling.pod import Pod, PodPhase
-from autoscaling.pod_totals import Amounts, is_infeasible
+from autoscaling.pod_totals import Amounts
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU, MEMORY
 from updater.ledger import Ledger
-from updater.pod_requests import hold_of
-from updater.resize_status import ResizeStatus, resize_status
+from updater.pod_requests import hold_of, is_refused
+from updater.resize_progress import resize_progress
+from updater.resize_status import ResizeStatus
 
 PODS = "pods"
 """Among the room of a node, how many more pods it takes, in nano-units like the rest."""
@@ -51,7 +53,7 @@ class Rooms:
             if pod.phase in _ENDED or pod.node_name not in nodes:
                 continue
             parts = (pod.containers, pod.init_containers, pod.statuses, pod.init_statuses, pod.placement)
-            key = (*map(id, parts), is_infeasible(pod))
+            key = (*map(id, parts), is_refused(pod))
             total = known.get(key)
             if total is None:
                 total = known[key] = hold_of(pod).total
@@ -76,17 +78,20 @@ def shortfall(wanted: Amounts, left: Amounts) -> Amounts:
     return {name: amount - left[name] for name, amount in wanted.items() if amount > max(left[name], 0)}
 
 
-def claim_shortfall(pod: Pod, rooms: Rooms) -> Amounts:
+def claim_shortfall(pod: Pod, rooms: Rooms, behaviour: Behaviour) -> Amounts:
     """Return what a pod's node lacks for what the pod's spec asks for and the node has put off or refused.
+
+    Args:
+        behaviour: Says which conditions are believed.
 
     Returns:
         Nothing where no resize waits, or where it waits for something else than room; never more than the pod itself
         asks for beyond what it was given, as others may wait for the same room.
 
-    Spec: beyond:B-41.
+    Spec: beyond:B-41, updater K-19.
     """
     free = rooms.free.get(pod.node_name)
-    if free is None or resize_status(pod) not in {ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}:
+    if free is None or resize_progress(pod, behaviour) not in {ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}:
         return {}
     hold = hold_of(pod)
     held, asked = hold.total, hold.total_of({name: c.with_requests({}) for name, c in hold.containers.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
 from autoscaling.pod import Pod
@@ -16,7 +17,8 @@ from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Amounts, Ledger
 from updater.pod_requests import hold_of
-from updater.resize_status import ResizeStatus, resize_status
+from updater.resize_progress import resize_progress
+from updater.resize_status import ResizeStatus
 from updater.room import PODS, Rooms, in_words, shortfall
 from updater.shaping import Hindrance
 
@@ -40,7 +42,7 @@ def where_the_replacement_fits(
     if not behaviour.free_room or rooms is None:
         return proposal
     pod, need = proposal.pod, _replacement_requests(proposal, circumstances)
-    own = None if _goes_for_want_of_room(proposal) else pod.node_name
+    own = None if _goes_for_want_of_room(proposal, behaviour) else pod.node_name
     if own is not None:
         node, left = rooms.nodes.get(own), rooms.left(own, ledger)
         if node is not None and left is not None and _takes(node, pod.placement) and _fits_at_home(pod, need, left):
@@ -128,11 +130,11 @@ def _replacement_requests(proposal: EvictionProposal, circumstances: Circumstanc
     return hold.total_of(asked)
 
 
-def _goes_for_want_of_room(proposal: EvictionProposal) -> bool:
-    """Say whether a pod is to go because its node has no room for what it should get."""
+def _goes_for_want_of_room(proposal: EvictionProposal, behaviour: Behaviour) -> bool:
+    """Say whether a pod is to go because its node has no room for what it should get (updater K-19)."""
     reasons = {Reason.NO_ROOM, Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED}
     statuses = {None, ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}
-    return proposal.reason in reasons and resize_status(proposal.pod) in statuses
+    return proposal.reason in reasons and resize_progress(proposal.pod, behaviour) in statuses
 
 
 def _fits_at_home(pod: Pod, need: Amounts, left: Amounts) -> bool:

@@ -107,6 +107,11 @@ def resizing(subject: Pod, *conditions: PodCondition) -> Pod:
     return replace(subject, conditions=conditions)
 
 
+def about(condition: PodCondition, generation: int, changed: datetime | None = None) -> PodCondition:
+    """Return a condition about one generation of the spec."""
+    return replace(condition, observed_generation=generation, last_transition_time=changed)
+
+
 DEFERRED, INFEASIBLE = waiting("Deferred"), waiting("Infeasible")
 IN_PROGRESS, ERROR = progressing(), progressing("Error", "cannot shrink")
 

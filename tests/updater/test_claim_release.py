@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autoscaling.limitrange import LimitRange, LimitType, merge
-from autoscaling.pod import Pod
+from autoscaling.pod import ConditionStatus, Pod, PodCondition
 from autoscaling.target_resources import ContainerTarget
 from tests.builders import T0, amounts, container, limit_range, pod
 from tests.updater.rooms import ROOMY, given
@@ -20,9 +20,12 @@ from tests.updater.situations import (
     IPOR,
     MINUTE,
     UPSTREAM,
+    about,
     circumstances,
+    progressing,
     resizing,
     vpa_of,
+    waiting,
 )
 from updater.circumstances import Circumstances, Memory
 from updater.claim_release import releasable, released, unless_paused
@@ -34,6 +37,7 @@ from updater.shaping import Hindrance, Proposal
 
 ASKING = pod(container("c", "2/2Gi", "4/4Gi"))
 STUCK = given(ASKING, "1/1Gi", "2/2Gi")
+BELIEVED = EVENKEEL.behaviour
 ADDED = given(pod(container("c", "2/2Gi", "4/4Gi")), "1/1Gi", "2/-")
 
 
@@ -71,19 +75,48 @@ def back(requests: str, limits: str = "-") -> tuple[ContainerTarget, ...]:
     ],
 )
 def test_what_goes_back(row: str, subject: Pod, expected: tuple[ContainerTarget, ...] | None) -> None:
-    assert released(subject) == expected, row
+    assert released(subject, BELIEVED) == expected, row
+
+
+STALE = replace(STUCK, generation=2, observed_generation=2)
+FALSE = ConditionStatus.FALSE
+
+
+@pytest.mark.parametrize(
+    ("row", "conditions", "upstream", "evenkeel"),
+    [
+        # What a condition says of an earlier spec is not believed.
+        ("updater:K-19", (about(DEFERRED, 1),), True, False),
+        ("updater:K-19", (about(DEFERRED, 2),), True, True),
+        ("updater:K-19", (about(INFEASIBLE, 1),), True, False),
+        ("updater:K-19", (about(INFEASIBLE, 2),), True, True),
+        ("updater:K-19", (INFEASIBLE,), True, True),
+        # Either condition may stand first.
+        ("updater:K-19", (progressing(status=FALSE), about(DEFERRED, 2)), False, True),
+        ("updater:K-19", (about(IN_PROGRESS, 1), about(DEFERRED, 2)), True, True),
+        ("updater:K-19", (waiting("Deferred", FALSE),), False, False),
+        # What is not known is waited for.
+        ("updater:K-19", (about(waiting("Odd"), 2),), False, False),
+    ],
+)
+def test_only_what_is_said_of_the_present_spec_is_given_back(
+    row: str, conditions: tuple[PodCondition, ...], *, upstream: bool, evenkeel: bool
+) -> None:
+    subject = resizing(STALE, *conditions)
+    assert (released(subject, UPSTREAM) is not None) is upstream, row
+    assert (released(subject, BELIEVED) is not None) is evenkeel, row
 
 
 def test_requests_go_back_to_what_was_accepted_and_not_to_what_the_runtime_rounds_to() -> None:
     subject = resizing(given(ASKING, "1001m/1Gi", "2/2Gi"), DEFERRED)
     (status,) = subject.statuses
     subject = replace(subject, statuses=(replace(status, allocated=amounts("1/1Gi")),))
-    assert released(subject) == back("1/1Gi", "2/2Gi"), "beyond:B-24"
+    assert released(subject, BELIEVED) == back("1/1Gi", "2/2Gi"), "beyond:B-24"
 
 
 def test_other_containers_stay_as_they_are() -> None:
     subject = resizing(given(pod(container("c", "2/2Gi"), container("bare")), "1/1Gi"), DEFERRED)
-    assert released(subject) == (*back("1/1Gi"), None)
+    assert released(subject, BELIEVED) == (*back("1/1Gi"), None)
 
 
 def paused(behaviour: object = None) -> Circumstances:

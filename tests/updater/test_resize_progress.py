@@ -24,6 +24,7 @@ from tests.updater.situations import (
     SECOND,
     UPSTREAM,
     Scene,
+    about,
     progressing,
     reporting,
     resizing,
@@ -38,11 +39,6 @@ from updater.resize_status import ResizeStatus
 
 BELIEVING = replace(UPSTREAM, timers=True)
 COMPARING = replace(BELIEVING, converged_means_compared=True)
-
-
-def about(condition: PodCondition, generation: int, changed: datetime | None = None) -> PodCondition:
-    """Return a condition about one generation of the spec."""
-    return replace(condition, observed_generation=generation, last_transition_time=changed)
 
 
 def at(generation: int, observed: int, *conditions: PodCondition) -> Pod:
@@ -85,6 +81,27 @@ FALSE = ConditionStatus.FALSE
 )
 def test_conditions_are_believed_about_the_present_spec(row: str, subject: Pod, expected: ResizeStatus | None) -> None:
     assert resize_progress(subject, BELIEVING) is expected
+
+
+CONDITIONS = st.lists(
+    st.builds(
+        about,
+        st.sampled_from([DEFERRED, INFEASIBLE, IN_PROGRESS, ERROR, waiting("Odd"), waiting("Deferred", FALSE)])
+        | st.just(progressing(status=FALSE)),
+        st.integers(0, 3),
+    ),
+    max_size=3,
+)
+
+
+@given(CONDITIONS, st.integers(1, 3), st.integers(0, 3))
+def test_whatever_upstream_sees_is_seen_here_too(
+    conditions: list[PodCondition], generation: int, observed: int
+) -> None:
+    """Otherwise a pod that upstream takes for one in the middle of a resize would be resized again (updater:K-19)."""
+    subject = at(generation, observed, *conditions)
+    if resize_progress(subject, UPSTREAM) is not None:
+        assert resize_progress(subject, BELIEVING) is not None
 
 
 def test_with_the_switches_off_the_first_condition_decides() -> None:

@@ -6,11 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaling.pod import Pod, PodPhase
+from autoscaling.pod import ConditionStatus, Pod, PodCondition, PodPhase
 from autoscaling.quantity import NANO
 from tests.builders import amounts
 from tests.updater.rooms import filling, given, node, on
-from tests.updater.situations import DEFERRED, IN_PROGRESS, INFEASIBLE, resizing, small
+from tests.updater.situations import (
+    DEFERRED,
+    EVENKEEL,
+    IN_PROGRESS,
+    INFEASIBLE,
+    UPSTREAM,
+    about,
+    progressing,
+    resizing,
+    small,
+    waiting,
+)
 from updater.ledger import Claim, Ledger
 from updater.pod_requests import nano
 from updater.room import PODS, Rooms, claim_shortfall, in_words, shortfall
@@ -85,5 +96,37 @@ WAITING = on(given(small("w", "3/2Gi"), "1/2Gi"))
     ],
 )
 def test_what_a_waiting_pod_lacks(row: str, subject: Pod, taken: str, missing: str) -> None:
-    found = claim_shortfall(subject, rooms(subject, filling("other", taken)))
+    found = claim_shortfall(subject, rooms(subject, filling("other", taken)), UPSTREAM)
     assert found == {name: amount for name, amount in nano(amounts(missing)).items() if amount}, row
+
+
+FALSE = ConditionStatus.FALSE
+
+
+@pytest.mark.parametrize(
+    ("row", "conditions", "upstream", "evenkeel"),
+    [
+        ("updater:K-19", (about(DEFERRED, 1),), True, False),
+        ("updater:K-19", (about(DEFERRED, 2),), True, True),
+        ("updater:K-19", (about(INFEASIBLE, 2),), True, True),
+        ("updater:K-19", (progressing(status=FALSE), about(DEFERRED, 2)), False, True),
+        ("updater:K-19", (about(waiting("Odd"), 2),), False, False),
+    ],
+)
+def test_only_what_is_said_of_the_present_spec_lacks_room(
+    row: str, conditions: tuple[PodCondition, ...], *, upstream: bool, evenkeel: bool
+) -> None:
+    subject = resizing(replace(WAITING, generation=2, observed_generation=2), *conditions)
+    there = rooms(subject, filling("other", "2/1Gi"))
+    assert bool(claim_shortfall(subject, there, UPSTREAM)) is upstream, row
+    assert bool(claim_shortfall(subject, there, EVENKEEL.behaviour)) is evenkeel, row
+
+
+def test_what_was_asked_for_after_a_refusal_takes_room_until_the_node_has_looked_at_it() -> None:
+    refused, overtaken = (
+        resizing(replace(WAITING, generation=generation), about(INFEASIBLE, 1)) for generation in (1, 2)
+    )
+    assert rooms(refused).free["node1"]["cpu"] == 3 * NANO, "updater:K-19"
+    assert rooms(overtaken).free["node1"]["cpu"] == NANO, "updater:K-19"
+    # One after the other, as pods that share their containers are reckoned once.
+    assert rooms(refused, overtaken).free["node1"]["cpu"] == 0, "updater:K-19"

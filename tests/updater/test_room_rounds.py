@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from autoscaling.limitrange import LimitType
 from autoscaling.matching import SelectingVpa
 from autoscaling.node import Node
-from autoscaling.pod import Pod
+from autoscaling.pod import ConditionStatus, Pod, PodCondition
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED
 from autoscaling.vpa import UpdatePolicy
@@ -39,6 +39,7 @@ from tests.updater.situations import (
     UPSTREAM,
     Played,
     Scene,
+    about,
     all_done,
     owned,
     play,
@@ -203,6 +204,24 @@ def test_else_it_gives_its_claim_back_and_waits_longer_each_time(condition: obje
         assert early.said == ["p0 skip resize_blocked"], "beyond:B-24"
         now += minutes * MINUTE
         assert scene(small(), ROOM, memory=memory, now=now).played().said == ["p0 resize outside_bounds"]
+
+
+@pytest.mark.parametrize(
+    ("row", "generation", "settings", "expected"),
+    [
+        ("updater:K-19", 2, EVENKEEL, "p0 resize claim_released"),
+        # The node has not yet looked at what the pod asks for now.
+        ("updater:K-19", 1, EVENKEEL, "p0 wait resize_pending"),
+        ("updater:K-19", 1, ROOMY, "p0 resize claim_released"),
+    ],
+)
+def test_a_whole_round_believes_only_what_the_node_says_of_the_present_spec(
+    row: str, generation: int, settings: Settings, expected: str
+) -> None:
+    subject = resizing(replace(stuck(), generation=2, observed_generation=2), about(INFEASIBLE, generation))
+    ready = replace(subject, conditions=(*subject.conditions, PodCondition("Ready", ConditionStatus.TRUE)))
+    alone = vpa_of(IPOR, BIG, minimum=1)
+    assert scene(ready, FULL, vpa=alone, settings=settings).played().said == [expected], row
 
 
 def test_a_pod_that_may_go_soon_keeps_its_claim() -> None:

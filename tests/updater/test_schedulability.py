@@ -9,21 +9,24 @@ import pytest
 from autoscaling.capping import ProcessedRecommendation
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
-from autoscaling.pod import Pod
+from autoscaling.pod import Pod, PodCondition
 from autoscaling.quantity import NANO
 from autoscaling.vpa import Recommendation
 from tests.builders import amounts, recommended, sidecar, with_init_containers
 from tests.updater.rooms import ROOMY, filling, given, node, on
 from tests.updater.situations import (
     DEFERRED,
+    EVENKEEL,
     INFEASIBLE,
     IPOR,
     RECREATE,
     UPSTREAM,
+    about,
     circumstances,
     resizing,
     small,
     vpa_of,
+    waiting,
 )
 from updater.circumstances import Circumstances
 from updater.decision import Reason
@@ -185,6 +188,30 @@ def test_it_goes_where_the_replacement_fits(
         assert isinstance(outcome, Hindrance), row
         assert outcome.reason is Reason.NO_OTHER_NODE, row
     else:
+        assert isinstance(outcome, EvictionProposal), row
+        assert outcome.claim == claim, row
+
+
+AGAIN = on(replace(given(small("p", "2/2Gi"), "1/1Gi"), generation=2, observed_generation=2))
+
+
+@pytest.mark.parametrize(
+    ("row", "condition", "reason", "upstream", "evenkeel"),
+    [
+        # Whether home counts depends on what the node says of the present spec.
+        ("updater:K-19", about(DEFERRED, 2), Reason.RESIZE_TIMED_OUT, AWAY, AWAY),
+        ("updater:K-19", about(DEFERRED, 1), Reason.RESIZE_TIMED_OUT, AWAY, home("0/0")),
+        ("updater:K-19", about(INFEASIBLE, 2), Reason.RESIZE_FAILED, AWAY, AWAY),
+        ("updater:K-19", about(waiting("Odd"), 2), Reason.RESIZE_TIMED_OUT, home("0/0"), home("0/0")),
+    ],
+)
+def test_a_pod_goes_for_want_of_room_where_its_node_says_so_now(
+    row: str, condition: PodCondition, reason: Reason, upstream: Claim, evenkeel: Claim
+) -> None:
+    subject = resizing(AGAIN, condition)
+    around = there(subject, mode=IPOR)
+    for settings, claim in ((ROOMY, upstream), (EVENKEEL, evenkeel)):
+        outcome = weighed(subject, replace(around, settings=settings), reason)
         assert isinstance(outcome, EvictionProposal), row
         assert outcome.claim == claim, row
 
