@@ -15,6 +15,7 @@ from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, left_alone
 from updater.ledger import Ledger
 from updater.opening import opening_of
+from updater.protection import restarts_under_way
 from updater.room import Rooms
 from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
@@ -80,7 +81,7 @@ class Plan:
         settled: Decisions that call nothing, handed out before the work goes on.
         handed_out: How many of them have been handed out.
         findings: What the VPAs done so far add to the memory.
-        ledger: What the changes for the VPAs done so far take up.
+        ledger: What the changes for the VPAs done so far take up, and what restarts of earlier rounds will.
         is_ended: Whether the rate limiter ended the round, so that the remaining pods are only named (M-21).
         flights: Attempts whose outcome is not known yet, by pod; all but them are taken for successful or known.
         parked: VPAs before the one at hand that wait for such an outcome or for what it leads to.
@@ -121,7 +122,8 @@ class Plan:
             memory = replace(memory, loops=memory.loops.looking(selection.controlled, snapshot.limits, now))
         dropped = tuple(left_alone(d.vpa, d.reason, detail=d.detail) for d in selection.dropped)
         rooms, storms = _rooms(snapshot, settings), _storms(snapshot, settings)
-        return _advanced(cls(Round(snapshot, selection, now, memory, settings, rooms, storms), settled=dropped))
+        started = Round(snapshot, selection, now, memory, settings, rooms, storms)
+        return _advanced(cls(started, settled=dropped, ledger=_ledger(snapshot, settings)))
 
     @property
     def memory(self) -> Memory:
@@ -353,6 +355,14 @@ def _rooms(snapshot: Snapshot, settings: Settings) -> Rooms | None:
     if not settings.behaviour.free_room or nodes is None or not snapshot.surroundings.sees_all_pods:
         return None
     return Rooms.of(nodes, snapshot.pods)
+
+
+def _ledger(snapshot: Snapshot, settings: Settings) -> Ledger:
+    """Return what earlier rounds have left to come: restarts that disruption budgets do not know of yet (B-43)."""
+    budgets, behaviour = snapshot.surroundings.budgets, settings.behaviour
+    if not behaviour.pdbs_are_read_too or budgets is None:
+        return Ledger()
+    return Ledger(budgets=restarts_under_way(snapshot.pods, budgets, behaviour))
 
 
 def _storms(snapshot: Snapshot, settings: Settings) -> StormLimits | None:

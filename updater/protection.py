@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.disruption_budget import DisruptionBudget
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
@@ -14,7 +15,7 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Ledger
-from updater.service import is_ready
+from updater.service import is_about_to_restart, is_ready
 from updater.settings import Settings
 from updater.shaping import Hindrance, Proposal
 from updater.surroundings import Surroundings
@@ -25,15 +26,41 @@ Budgets = tuple[ObjectRef, ...]
 _RESTART = "a container would restart for the resize"
 
 
-def budgets_used(pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[ObjectRef, int]) -> Budgets | Hindrance:
+def restarts_under_way(
+    pods: Iterable[Pod], budgets: Mapping[str, tuple[DisruptionBudget, ...]], behaviour: Behaviour
+) -> dict[ObjectRef, int]:
+    """Return how many pods each disruption budget counts as healthy although a resize under way restarts them.
+
+    A node may take its time to restart a container, or put the resize off, and until then the pod is Ready; with a fast
+    restart it never ceases to be. So its disruption is taken from the budget from the request to the end of the resize.
+
+    Args:
+        pods: All of the cluster; of them those count that a resize of before is about to restart.
+        budgets: By namespace.
+
+    Spec: beyond:B-43, updater K-20, resize section 4.
+    """
+    found: dict[ObjectRef, int] = {}
+    for pod in pods if budgets else ():
+        if pod.namespace in budgets and is_about_to_restart(pod, behaviour):
+            for budget in budgets[pod.namespace]:
+                if budget.selector.matches(pod.labels):
+                    found[budget.ref] = found.get(budget.ref, 0) + 1
+    return found
+
+
+def budgets_used(
+    pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[ObjectRef, int], behaviour: Behaviour
+) -> Budgets | Hindrance:
     """Return what disrupting a pod takes from disruption budgets, or which of them does not allow it.
 
     A pod that is not Ready may go without taking anything where its budget spares only healthy pods, or where there
-    are healthy pods enough. Of several budgets for one pod the eviction API cannot say which counts, and refuses.
+    are healthy pods enough. One that is about to restart has taken its disruption already. Of several budgets for one
+    pod the eviction API cannot say which counts, and refuses.
 
     Args:
         budgets: All of the pod's namespace.
-        spent: What the round has taken from each of them so far.
+        spent: What restarts under way and the round so far take from each of them.
 
     Spec: beyond:B-43, resize section 4.
     """
@@ -47,9 +74,10 @@ def budgets_used(pod: Pod, budgets: Iterable[DisruptionBudget], spent: Mapping[O
         return ()
     if not budget.is_observed:
         return Hindrance(Reason.PDB_BLOCKS, f"{budget.ref} has changed and was not reckoned anew yet")
-    taken = spent.get(budget.ref, 0)
+    is_counted = is_about_to_restart(pod, behaviour)
+    taken = spent.get(budget.ref, 0) - is_counted
     if budget.disruptions_allowed > taken:
-        return (budget.ref,)
+        return () if is_counted else (budget.ref,)
     return Hindrance(Reason.PDB_BLOCKS, _in_words(budget, taken))
 
 
@@ -68,7 +96,8 @@ def eviction_within_budgets(
         return proposal
     if proposal.pod.phase is PodPhase.PENDING:
         return proposal
-    found = budgets_used(proposal.pod, budgets.get(proposal.pod.namespace, ()), ledger.budgets)
+    behaviour = circumstances.settings.behaviour
+    found = budgets_used(proposal.pod, budgets.get(proposal.pod.namespace, ()), ledger.budgets, behaviour)
     if isinstance(found, Hindrance):
         return found
     return replace(proposal, claim=replace(proposal.claim, budgets=found)) if found else proposal
@@ -94,7 +123,7 @@ def restart_budgets(
     """Return what a resize takes from disruption budgets as it restarts a container, or what does not allow that.
 
     Args:
-        spent: What the round has taken from each of them so far.
+        spent: What restarts under way and the round so far take from each of them.
     """
     behaviour, pod, group = settings.behaviour, proposal.pod, proposal.group
     if not (behaviour.pdbs_are_read_too or behaviour.single_replicas) or not restarts(pod, proposal.targets):
@@ -108,7 +137,7 @@ def restart_budgets(
         return Hindrance(group.shortage, _RESTART)
     if surroundings.budgets is None:
         return ()
-    return budgets_used(pod, surroundings.budgets.get(pod.namespace, ()), spent)
+    return budgets_used(pod, surroundings.budgets.get(pod.namespace, ()), spent, behaviour)
 
 
 def only_as_required(
@@ -129,4 +158,4 @@ def only_as_required(
 def _in_words(budget: DisruptionBudget, taken: int) -> str:
     """Say what a budget lacks."""
     healthy = f"{budget.ref} needs {budget.desired_healthy} healthy pods and has {budget.current_healthy}"
-    return f"{healthy}; {taken} more are disrupted in this round" if taken else healthy
+    return f"{healthy}; {taken} of them are disrupted in this round or about to restart" if taken else healthy

@@ -25,8 +25,16 @@ def is_in_service(pod: Pod, behaviour: Behaviour) -> bool:
     return is_ready(pod) and not _is_restarting(pod, behaviour)
 
 
+def is_about_to_restart(pod: Pod, behaviour: Behaviour) -> bool:
+    """Say whether a pod is Ready, and so counts as healthy, although a resize under way restarts a container of it."""
+    return is_ready(pod) and not pod.is_terminating and _is_restarting(pod, behaviour)
+
+
 def _is_restarting(pod: Pod, behaviour: Behaviour) -> bool:
     """Say whether a resize under way restarts a container, or is going to."""
+    # Most pods have no container that ever restarts for a resize, and are told apart here at next to no cost.
+    if not any(policy.restarts_container for container in pod.containers for policy in container.resize_policy):
+        return False
     if resize_progress(pod, behaviour) in {None, ResizeStatus.INFEASIBLE}:
         return False
     asked = tuple(ContainerTarget(c.resources.requests or {}, c.resources.limits or {}) for c in pod.containers)

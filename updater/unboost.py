@@ -25,7 +25,7 @@ from updater.audit import Audit
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
 from updater.patches import in_place_patches, resize_patch
-from updater.protection import restart_budgets
+from updater.protection import restart_budgets, restarts_under_way
 from updater.resize_progress import resize_progress
 from updater.resize_request import restarts_to_note
 from updater.selection import Member
@@ -168,7 +168,9 @@ def _why_not_restarted(pod: Pod, targets: Targets, group: Group | Reason, around
     The boost itself lifts minReplicas (updater R-3).
     """
     bearing = replace(group, is_below_minimum=False) if isinstance(group, Group) else None
-    found = restart_budgets(Proposal(pod, targets, None, group=bearing), around.settings, around.surroundings, {})
+    proposal = Proposal(pod, targets, None, group=bearing)
+    spent = restarts_under_way(around.pods, around.surroundings.budgets or {}, around.settings.behaviour)
+    found = restart_budgets(proposal, around.settings, around.surroundings, spent)
     return found if isinstance(found, Hindrance) else None
 
 

@@ -72,11 +72,10 @@ class Watch:
     _running: Counter[str] = field(default_factory=Counter)
     _serving: Counter[str] = field(default_factory=Counter)
     _stopped: Counter[str] = field(default_factory=Counter)
-    _gone: Counter[str] = field(default_factory=Counter)
 
     def begin(self) -> None:
         """Begin a round."""
-        self.acted, self.disrupted, self._gone, self._stopped = set(), Counter(), Counter(), Counter()
+        self.acted, self.disrupted, self._stopped = set(), Counter(), Counter()
         pods = self.cluster.pods.values()
         self._live = Counter(pod.labels["team"] for pod in pods if is_live(pod))
         self._running = Counter(pod.labels["team"] for pod in pods if runs(pod))
@@ -105,8 +104,6 @@ class Watch:
         if is_eviction or self._will_restart(pod, after):
             self.disrupted[pod.labels["team"]] += runs(pod)
             self._stopped[pod.labels["team"]] += serves(pod)
-            for guard in self._guards(pod) if not is_eviction else ():
-                self._gone[guard.name] += is_ready(pod)
 
     def _short(self, pod: Pod) -> Iterator[str]:
         """Yield the storm budgets without a token for one more change of a pod."""
@@ -174,9 +171,11 @@ class Watch:
         if len(guards) > 1:
             yield "several disruption budgets protect it"
         for guard in guards:
-            healthy = len(self.cluster.healthy(guard)) - self._gone[guard.name]
-            if is_ready(pod) and healthy - 1 < guard.least:
-                yield f"{guard.name} needs {guard.least} healthy pods and has {healthy}"
+            ready = self.cluster.healthy(guard)
+            # Those that an earlier resize has yet to restart are Ready, and down before long.
+            lasting, healthy = sum(other.uid != pod.uid and serves(other) for other in ready), len(ready)
+            if is_ready(pod) and lasting < guard.least:
+                yield f"{guard.name} needs {guard.least} healthy pods and would keep {lasting}"
             if not is_ready(pod) and not guard.spares_unhealthy and not healthy >= guard.least > 0:
                 yield f"{guard.name} spares pods that are not Ready only while {guard.least} are healthy, not {healthy}"
 

@@ -150,6 +150,19 @@ class NeverWorse(RuleBasedStateMachine):
         self._recommend(moves, data)
         self._rounds(8, ModelServer(self.cluster, self.watch))
 
+    @rule(namespace=st.sampled_from(NAMESPACES), spare=st.integers(1, 2), data=st.data())
+    def rounds_with_slow_restarts_under_one_budget(self, namespace: str, spare: int, data: st.DataObject) -> None:
+        """Restarts of one round are still to come in the next, when another team under the same budget is due."""
+        broad = Guard(namespace, "b0", EVERYTHING, 0)
+        least = max(len(self.cluster.healthy(broad)) - spare, 1)
+        kept, odd = self.cluster.guards, self.cluster.fates
+        self.cluster.guards = [*(g for g in kept if g.namespace != namespace), replace(broad, least=least)]
+        self.cluster.fates = dict.fromkeys(self.cluster.pods, "slow")
+        for number in data.draw(st.permutations(range(4))):
+            self._recommend([number], data)
+            self._rounds(1, ModelServer(self.cluster, self.watch))
+        self.cluster.guards, self.cluster.fates = kept, odd
+
     @rule(minutes=st.sampled_from([2, 6, 61, 13 * 60]))
     def time_passes_without_an_updater(self, minutes: int) -> None:
         for _ in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from tests.updater.situations import (
     GATES_ON,
     HOUR,
     IN_PLACE,
+    IN_PROGRESS,
     INFEASIBLE,
     IPOR,
     NOW,
@@ -29,6 +31,7 @@ from tests.updater.situations import (
     SKIPPING,
     Played,
     Scene,
+    owned,
     pending,
     reporting,
     resizing,
@@ -40,6 +43,7 @@ from updater.circumstances import Memory
 from updater.decision import Action, Decision, Outcome, Reason
 from updater.protection import budgets_used
 from updater.resize_watch import ResizeWatch
+from updater.service import is_about_to_restart
 from updater.settings import Settings
 from updater.shaping import Hindrance
 
@@ -49,6 +53,11 @@ HEEDING = with_only("pdbs_are_read_too", "single_replicas", "infeasible_memory")
 """With this last one mode InPlace heeds what stands in the way of a resize."""
 WIDER = of_labels({"app": "b"})
 B = budget().ref
+
+
+def under_way(name: str = "p0", *conditions: PodCondition) -> Pod:
+    """Return a Ready pod that a resize of an earlier round is about to restart, as its node has not begun yet."""
+    return ready(resizing(reporting(restarting(small(name)), "100m/100Mi"), *(conditions or (IN_PROGRESS,))))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +83,10 @@ B = budget().ref
         ("beyond:B-43", unready(small()), (replace(budget(0, healthy=0), spares_unhealthy=True),), 0, ()),
         ("beyond:B-43", ready(small()), (replace(budget(0), spares_unhealthy=True),), 0, Reason.PDB_BLOCKS),
         ("beyond:B-43", small(), (replace(budget(0, healthy=0), spares_unhealthy=True),), 0, ()),
+        ("updater:K-20", under_way(), (budget(1),), 1, ()),
+        ("updater:K-20", under_way(), (budget(1),), 2, Reason.PDB_BLOCKS),
+        ("updater:K-20", under_way(), (budget(0),), 1, Reason.PDB_BLOCKS),
+        ("updater:K-20", unready(under_way()), (budget(0, healthy=2, desired=2),), 0, ()),
     ],
 )
 def test_what_a_budget_allows(
@@ -83,16 +96,18 @@ def test_what_a_budget_allows(
     spent: int,
     expected: Reason | tuple[object, ...],
 ) -> None:
-    found = budgets_used(subject, budgets, {B: spent})
+    found = budgets_used(subject, budgets, {B: spent}, EVENKEEL.behaviour)
     assert (found.reason if isinstance(found, Hindrance) else found) == expected, row
 
 
 def test_what_blocks_is_named() -> None:
-    one = budgets_used(ready(small()), (budget(1, healthy=3, desired=2),), {B: 1})
-    two = budgets_used(ready(small()), (budget(name="z"), budget(name="a")), {})
+    one = budgets_used(ready(small()), (budget(1, healthy=3, desired=2),), {B: 1}, EVENKEEL.behaviour)
+    two = budgets_used(ready(small()), (budget(name="z"), budget(name="a")), {}, EVENKEEL.behaviour)
     assert isinstance(one, Hindrance)
     assert isinstance(two, Hindrance)
-    assert one.detail == f"{B} needs 2 healthy pods and has 3; 1 more are disrupted in this round"
+    assert (
+        one.detail == f"{B} needs 2 healthy pods and has 3; 1 of them are disrupted in this round or about to restart"
+    )
     assert two.detail == f"{budget(name='a').ref}, {budget(name='z').ref}"
 
 
@@ -162,6 +177,36 @@ def test_the_budget_of_a_pending_pod_does_not_count() -> None:
     subjects = (pending(small("p0")), ready(small("p1")))
     played = scene(RECREATE, subjects, budget(0)).played()
     assert played.said == ["p0 evict outside_bounds", "p1 skip pdb_blocks"], "beyond:B-43"
+
+
+def of_others(subject: Pod) -> Pod:
+    """Return a pod of another workload, which no VPA controls but the same budgets protect."""
+    return owned(subject, "ReplicaSet", "others")
+
+
+@pytest.mark.parametrize("mode", [RECREATE, IPOR, IN_PLACE])
+@pytest.mark.parametrize(
+    ("row", "other", "settings", "count"),
+    [
+        ("beyond:B-43", under_way("q0"), BOTH, 1),
+        ("beyond:B-43", under_way("q0", DEFERRED), BOTH, 1),
+        ("beyond:B-43", under_way("q0"), PDBS, 1),
+        ("beyond:B-43", under_way("q0", INFEASIBLE), BOTH, 2),
+        ("beyond:B-43", ready(restarting(small("q0"))), BOTH, 2),
+        ("beyond:B-43", ready(resizing(reporting(small("q0"), "100m/100Mi"), IN_PROGRESS)), BOTH, 2),
+        ("beyond:B-43", ready(resizing(reporting(restarting(small("q0")), "50m/200Mi"), IN_PROGRESS)), BOTH, 2),
+        ("updater:K-20", unready(under_way("q0")), BOTH, 2),
+        ("updater:K-20", replace(under_way("q0"), is_terminating=True), BOTH, 2),
+        ("beyond:B-43", replace(under_way("q0"), labels={"app": "b"}), BOTH, 2),
+        ("beyond:B-43", replace(under_way("q0"), namespace="elsewhere"), BOTH, 2),
+        ("updater:R-7", under_way("q0"), GATES_ON, 4),
+    ],
+)
+def test_a_restart_still_to_come_takes_from_budgets(
+    row: str, other: Pod, settings: Settings, count: int, mode: UpdateMode
+) -> None:
+    played = scene(mode, (*pods(4), of_others(other)), budget(2), settings=settings).played()
+    assert played.count(Action.EVICT if mode is RECREATE else Action.RESIZE) == count, row
 
 
 CPU_ONLY = recommended("c", "250m/200Mi", lower="150m/200Mi", upper="400m/200Mi")
@@ -325,6 +370,41 @@ def test_no_round_disrupts_more_than_its_budgets_allow(
         for d, o in zip(played.decisions, played.outcomes, strict=True)
     )
     assert disrupting <= bearable, "updater:R-6"
+
+
+OTHERS: Mapping[str, Callable[[str], Pod]] = {
+    "free": lambda name: ready(resizing(reporting(small(name), "100m/100Mi"), IN_PROGRESS)),
+    "under way": under_way,
+    "put off": lambda name: under_way(name, DEFERRED),
+    "down": lambda name: unready(under_way(name)),
+}
+
+
+@given(
+    st.lists(st.sampled_from(["free", "restarts"]), max_size=6),
+    st.lists(st.sampled_from(sorted(OTHERS)), max_size=6),
+    st.lists(st.sampled_from(["under way", "put off"]), max_size=2),
+    st.integers(0, 6),
+    st.sampled_from([RECREATE, IPOR, IN_PLACE]),
+)
+def test_no_more_pods_are_down_or_about_to_be_than_a_budget_allows(
+    kinds: list[str], others: list[str], own: list[str], allowed: int, mode: UpdateMode
+) -> None:
+    subjects = [MADE[kind](f"p{n}") for n, kind in enumerate(kinds)]
+    subjects += [OTHERS[kind](f"o{n}") for n, kind in enumerate(own)]
+    subjects += [of_others(OTHERS[kind](f"q{n}")) for n, kind in enumerate(others)]
+    # Those put off long ago may be evicted for that, which takes nothing more than their restart did.
+    long_ago = ResizeWatch({one.ref: NOW - 2 * HOUR for one in subjects})
+    played = replace(
+        scene(mode, tuple(subjects), budget(allowed), settings=replace(HEEDING, min_replicas=1)),
+        memory=Memory(watch=long_ago),
+    ).played()
+    before = {one.name for one in subjects if is_about_to_restart(one, HEEDING.behaviour)}
+    hit = {
+        d.ref.name for d in played.decisions if d.action is Action.EVICT or (d.action is Action.RESIZE and d.disrupts)
+    }
+    assert len(before | hit) <= max(allowed, len(before)), "beyond:B-43"
+    assert not hit or len(before | hit) <= allowed, "beyond:B-43"
 
 
 @given(st.integers(1, 8), st.sampled_from([IPOR, IN_PLACE]), st.integers(1, 9), st.floats(0, 1))

@@ -18,6 +18,8 @@ from autoscaling.vpa import BoostType, ContainerRecommendation, CpuBoost, Startu
 from autoscaling.workload import Workload
 from tests.builders import T0, container, pod, recommended, vpa
 from tests.updater.disruptions import budget, protected
+from tests.updater.disruptions import ready as is_ready
+from tests.updater.situations import IN_PROGRESS, reporting, resizing, restarting, small
 from updater.decision import Action, Reason
 from updater.settings import Settings
 from updater.unboost import Step, UnboostContext, Verdict, is_worth_a_look, next_step, unboost
@@ -237,3 +239,23 @@ def test_what_the_end_of_a_boost_disrupts(
     decision = unboost(one, ("c",), replace(context, surroundings=protected(*budgets)))
     assert decision.reason is expected, row
     assert (decision.action is Action.RESIZE) is (expected is Reason.BOOST_OVER), row
+
+
+@pytest.mark.parametrize(
+    ("row", "memory_in_force", "allowed", "expected"),
+    [
+        ("beyond:B-43", "100Mi", 1, Reason.PDB_BLOCKS),
+        ("beyond:B-43", "100Mi", 2, Reason.BOOST_OVER),
+        ("beyond:B-43", "200Mi", 1, Reason.BOOST_OVER),
+    ],
+)
+def test_a_restart_still_to_come_leaves_less_for_the_end_of_a_boost(
+    row: str, memory_in_force: str, allowed: int, expected: Reason
+) -> None:
+    policies = (ResizePolicy("cpu", restarts_container=True),)
+    one = boosted_pod()
+    one = replace(one, containers=tuple(replace(c, resize_policy=policies) for c in one.containers))
+    waiting = is_ready(resizing(reporting(restarting(small("q0")), f"100m/{memory_in_force}"), IN_PROGRESS))
+    context = around(boosting_vpa(), one, boosted_pod(name="other"), waiting, settings=BOTH_BUDGETS)
+    context = replace(context, surroundings=protected(budget(allowed)))
+    assert unboost(one, ("c",), context).reason is expected, row
