@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from autoscaling.matching import Selector
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
 from autoscaling.pod import Owner
+from autoscaling.resources import ContainerResources
+
+Template = Mapping[str, ContainerResources]
+"""Resources of the containers of a pod template, by name; empty where it is not known."""
+
+NO_TEMPLATE: Final[Template] = MappingProxyType({})
+"""A template that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +29,7 @@ class Workload:
         owners: Its owner references.
         replicas: ``spec.replicas``, None where the object does not say or the kind has none.
         desired_scheduled: ``status.desiredNumberScheduled`` of a DaemonSet, else 0.
+        template: What the containers of its pod template ask for, init containers included; a CronJob's is not read.
     """
 
     kind: str
@@ -31,6 +41,7 @@ class Workload:
     owners: tuple[Owner, ...] = ()
     replicas: int | None = None
     desired_scheduled: int = 0
+    template: Template = field(default_factory=lambda: NO_TEMPLATE)
 
     @property
     def ref(self) -> ObjectRef:

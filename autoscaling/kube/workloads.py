@@ -7,13 +7,15 @@ from types import MappingProxyType
 
 import msgspec
 
+from autoscaling.errors import InvalidQuantityError
 from autoscaling.kube import paths
 from autoscaling.kube.decoders import Decoder
 from autoscaling.kube.paths import Resource
 from autoscaling.kube.table import Key
 from autoscaling.matching import NOTHING, Selector, of_label_selector, of_labels
 from autoscaling.pod import Owner
-from autoscaling.workload import Workload
+from autoscaling.wire.pod_parts import ABSENT, template_of
+from autoscaling.workload import NO_TEMPLATE, Template, Workload
 
 WELL_KNOWN: Mapping[str, Resource] = MappingProxyType(
     {
@@ -72,9 +74,39 @@ class _LabelSelector(_Wire, frozen=True):
     match_expressions: list[_Expression] | None = None
 
 
+class _Container(_Wire, frozen=True):
+    name: str
+    resources: msgspec.Raw = ABSENT
+
+
+class _TemplateSpec(_Wire, frozen=True):
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+
+
+class _Template(_Wire, frozen=True):
+    spec: _TemplateSpec = _TemplateSpec()
+
+    @property
+    def read(self) -> Template:
+        """What its containers ask for, one value for all workloads that ask for the same.
+
+        An amount that cannot be read is no reason to do without the workload; its template is not known then.
+        """
+        containers = (*(self.spec.containers or ()), *(self.spec.init_containers or ()))
+        try:
+            return template_of(tuple((each.name, bytes(each.resources)) for each in containers))
+        except InvalidQuantityError:
+            return NO_TEMPLATE
+
+
+_NO_TEMPLATE = _Template()
+
+
 class _Spec(_Wire, frozen=True):
     selector: _LabelSelector | None = None
     replicas: int | None = None
+    template: _Template = _NO_TEMPLATE
 
 
 class _Status(_Wire, frozen=True):
@@ -92,6 +124,7 @@ class _Selecting(_Wire, frozen=True):
 class _MapSpec(_Wire, frozen=True):
     selector: dict[str, str] | None = None
     replicas: int | None = None
+    template: _Template | None = None
 
 
 class _ReplicationController(_Wire, frozen=True):
@@ -143,7 +176,7 @@ def workload_decoder(kind: str) -> Decoder[Workload]:
     read = _READERS.get(kind, _read_selecting)
 
     def decode(body: bytes) -> tuple[Key, str, Workload]:
-        metadata, selector, replicas, desired_scheduled = read(body)
+        metadata, selector, replicas, desired_scheduled, template = read(body)
         workload = Workload(
             kind=kind,
             namespace=metadata.namespace,
@@ -155,28 +188,32 @@ def workload_decoder(kind: str) -> Decoder[Workload]:
             owners=metadata.owners,
             replicas=replicas,
             desired_scheduled=desired_scheduled,
+            template=template,
         )
         return (metadata.namespace, metadata.name), metadata.resource_version, workload
 
     return decode
 
 
-_Parts = tuple[ObjectMeta, Selector, int | None, int]
+_Parts = tuple[ObjectMeta, Selector, int | None, int, Template]
 
 
 def _read_selecting(body: bytes) -> _Parts:
     read = _SELECTING.decode(body)
-    return read.metadata, _selector(read.spec.selector), read.spec.replicas, read.status.desired_number_scheduled
+    spec, scheduled = read.spec, read.status.desired_number_scheduled
+    return read.metadata, _selector(spec.selector), spec.replicas, scheduled, spec.template.read
 
 
 def _read_replication_controller(body: bytes) -> _Parts:
     read = _REPLICATION_CONTROLLER.decode(body)
-    return read.metadata, _selector_of_map(read.spec.selector), read.spec.replicas, 0
+    template = (read.spec.template or _NO_TEMPLATE).read
+    return read.metadata, _selector_of_map(read.spec.selector), read.spec.replicas, 0, template
 
 
 def _read_cron_job(body: bytes) -> _Parts:
     read = _CRON_JOB.decode(body)
-    return read.metadata, _selector_of_map(read.spec.job_template.spec.template.metadata.labels), None, 0
+    labels = read.spec.job_template.spec.template.metadata.labels
+    return read.metadata, _selector_of_map(labels), None, 0, NO_TEMPLATE
 
 
 _READERS: Mapping[str, Callable[[bytes], _Parts]] = MappingProxyType(

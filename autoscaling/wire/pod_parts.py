@@ -20,6 +20,7 @@ import msgspec
 from autoscaling.pod import Container, ContainerStatus, Owner, ResizePolicy, Termination
 from autoscaling.resources import NO_RESOURCES, ContainerResources
 from autoscaling.wire.scalars import QuantityText, optional_resource_list
+from autoscaling.workload import Template
 
 T = TypeVar("T")
 
@@ -136,6 +137,20 @@ def init_containers_of(texts: tuple[ContainerText, ...]) -> tuple[Container, ...
         InvalidQuantityError: A quantity cannot be read.
     """
     return tuple(_container(text, position) for position, text in enumerate(texts))
+
+
+@lru_cache(_REMEMBERED)
+def template_of(texts: tuple[tuple[str, bytes], ...]) -> Template:
+    """Read what the containers of a pod template ask for; no one may change what is returned.
+
+    Args:
+        texts: Name and resources, as JSON, of each.
+
+    Raises:
+        msgspec.ValidationError: A field has a wrong type.
+        InvalidQuantityError: A quantity cannot be read.
+    """
+    return {sys.intern(name): _resources(raw) or NO_RESOURCES for name, raw in texts}
 
 
 @lru_cache(_REMEMBERED)

@@ -11,7 +11,9 @@ from autoscaling.kube.workloads import WELL_KNOWN, workload_decoder
 from autoscaling.matching import EVERYTHING, NOTHING, InvalidSelectorError, Selector, of_label_selector, of_labels
 from autoscaling.ownership import WELL_KNOWN_KINDS
 from autoscaling.pod import Owner
+from autoscaling.resources import ContainerResources
 from autoscaling.workload import Workload
+from tests.builders import amounts
 
 META = {
     "namespace": "shop",
@@ -45,6 +47,45 @@ def read(kind: str, spec: object, status: object = None) -> Workload:
 
 def test_the_kinds_are_the_seven() -> None:
     assert WELL_KNOWN.keys() == WELL_KNOWN_KINDS
+
+
+ASKED = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+PODS = {
+    "metadata": {"labels": LABELS},
+    "spec": {
+        "containers": [{"name": "c", "image": "i", "resources": ASKED}, {"name": "bare"}],
+        "initContainers": [{"name": "init", "resources": {"limits": {"cpu": "2"}}}],
+    },
+}
+BROKEN = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "Mi"}}}]}}
+
+
+@pytest.mark.parametrize(
+    "kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job"]
+)
+def test_the_template_is_read(kind: str) -> None:
+    one, other = read(kind, {"template": PODS}), read(kind, {"template": PODS, "replicas": 3})
+    assert dict(one.template) == {
+        "c": ContainerResources(amounts("100m"), amounts("1/1Gi")),
+        "bare": ContainerResources(),
+        "init": ContainerResources(None, amounts("2")),
+    }, "updater:K-17"
+    assert one.template is other.template, "performance:R-5"
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "spec"),
+    [
+        ("updater:K-17", "ReplicaSet", {}),
+        ("updater:K-17", "ReplicationController", {}),
+        ("updater:K-17", "ReplicaSet", {"template": {"spec": {}}}),
+        ("updater:K-17", "ReplicaSet", {"template": {"spec": {"containers": None}}}),
+        ("updater:K-17", "CronJob", {"jobTemplate": {"spec": {"template": PODS}}}),
+        ("beyond:B-32", "ReplicaSet", {"template": BROKEN}),
+    ],
+)
+def test_a_template_that_cannot_be_told_is_not_known(row: str, kind: str, spec: object) -> None:
+    assert read(kind, spec).template == {}, row
 
 
 @pytest.mark.parametrize(
