@@ -20,10 +20,10 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 test: setup ## Run the tests; needs no network, root or Go after set-up.
-	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --max-worker-restart=0 tests
+	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0 tests
 
 soak: setup ## The same tests with many more examples of each law; about an hour, by hand.
-	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --max-worker-restart=0 --hypothesis-profile=soak tests
+	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0 --hypothesis-profile=soak tests
 
 SCENARIO ?= burn
 demo: setup ## Play a scenario on the embedded cluster: make demo SCENARIO=oom; DEMO_FLAGS="--keep" leaves it up.

@@ -21,6 +21,8 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve_in_thread
 from tests.embedded import api_server
 
+pytestmark = pytest.mark.lengthy
+
 PROGRAMS = ("evenkeel-recommender", "evenkeel-updater", "evenkeel-admission-controller")
 _SECONDS = 40.0
 # What all programs do by the same code is looked at in one or two of them: each start takes a second.

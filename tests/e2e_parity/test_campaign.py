@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from e2e.parity.labs import KINDS
 from e2e.parity.trial import Outcome, Verdict
 from e2e.parity.upstream import Upstream
 from tests.e2e_parity.oracles import oracle
+
+pytestmark = pytest.mark.lengthy
 
 OURS = """sys.path.insert(0, {root!r})
 from e2e.parity.labs import KINDS

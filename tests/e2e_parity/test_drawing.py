@@ -12,6 +12,8 @@ from e2e.parity.kinds import BEGIN, Case, Kind
 from e2e.parity.labs import KINDS
 from e2e.parity.trial import Failed, our_answer
 
+pytestmark = pytest.mark.lengthy
+
 FEW = 40
 MANY = 250
 

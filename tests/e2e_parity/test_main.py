@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from e2e.parity.labs import KINDS
 from tests.e2e_parity.oracles import oracle
+
+pytestmark = pytest.mark.lengthy
 
 ROOT = Path(__file__).parent.parent.parent
 

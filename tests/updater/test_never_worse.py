@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -33,6 +34,8 @@ from tests.updater.model_cluster import Cluster, Guard, Team
 from tests.updater.model_rules import MIB, Watch
 from tests.updater.model_updater import REFUSALS, ModelServer, ModelUpdater
 from tests.updater.situations import EVENKEEL, MINUTE
+
+pytestmark = pytest.mark.lengthy
 
 NAMESPACES: Final = ("one", "two")
 QUOTAS: Final = ("requests.cpu", "requests.memory", "limits.cpu", "limits.memory")

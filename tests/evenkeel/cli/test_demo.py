@@ -24,6 +24,8 @@ from evenkeel.cli.main import app
 from evenkeel.simulator.scenarios import library
 from evenkeel.simulator.scenarios.reading import read_scenario
 
+pytestmark = pytest.mark.lengthy
+
 _SECONDS = 120.0
 
 KEPT = """\

@@ -12,7 +12,7 @@ from evenkeel.simulator.faults import DropConnection, Fault
 from tests.embedded import api_server, deploy, vpa_object
 from tests.recommender.shell.stage import recommender, run_at, stored, target, used
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 APPS = ("web", "api")
 PEAK, USUAL = "900Mi", "300Mi"
 ROUNDS = 2

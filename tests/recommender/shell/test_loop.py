@@ -28,7 +28,7 @@ from tests.recommender.shell.stage import (
     used,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 MINUTE = timedelta(minutes=1)
 
 

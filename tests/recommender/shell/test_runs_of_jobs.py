@@ -21,7 +21,7 @@ from tests.builders import T0
 from tests.embedded import GROUP, Json, api_server, pod_object, vpa_object
 from tests.recommender.shell.stage import MINUTE, recommender, run_at, target, until, used
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import Endpoint, serve_in_thread
 from tests.evenkeel.simulator.api.wire import burstable, definition, pod, widget
 
+pytestmark = pytest.mark.lengthy
+
 MANIFESTS = Path(__file__).parents[4] / "manifests"
 SYSTEM = "evenkeel-system"
 RUNNING: JsonObject = {"startedAt": "2026-01-01T00:00:00Z"}

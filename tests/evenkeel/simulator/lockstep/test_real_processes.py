@@ -29,7 +29,7 @@ from evenkeel.simulator.lockstep.serving import serve_lockstep
 from tests.embedded import GROUP, api_server, deploy, node_object, pod_object, recommended_status, vpa_object
 from tests.evenkeel.simulator.lockstep.fakes import MINUTE, SECOND
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 
 LIMIT_SECONDS = 120
 """Of real time, for a run that hangs; on a machine with much else to do it takes many times as long as alone."""

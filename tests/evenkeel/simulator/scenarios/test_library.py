@@ -22,6 +22,8 @@ from evenkeel.simulator.scenarios.stage import StageSettings
 from tests.evenkeel.simulator.scenarios.spiral import Spiral
 from tests.forking import start_forked
 
+pytestmark = pytest.mark.lengthy
+
 _AT_ONCE = 2
 
 Case = tuple[str, Profile]

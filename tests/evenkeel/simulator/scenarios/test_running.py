@@ -18,7 +18,7 @@ from evenkeel.simulator.scenarios.running import Result, Run, Watching
 from evenkeel.simulator.scenarios.stage import StageError, StageSettings
 from tests.forking import start_forked
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 
 STEPS = """\
 title: Everything that a scenario can do to a cluster
