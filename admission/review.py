@@ -6,17 +6,26 @@ from dataclasses import dataclass, replace
 
 from admission.boosting import NO_BOOSTS, BoostRules, with_boosts
 from admission.field_errors import unreadable
+from admission.patch_operation import PatchOperation
 from admission.pod_patch import PodToPatch, new_resources, pod_patch
+from admission.recollection import Recollection
 from admission.submitted_vpa import SubmittedVpa
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView, match_vpa
 from admission.vpa_validation import Gates, default_patch, validate
 from autoscaling.behaviour import Behaviour
 from autoscaling.errors import InvalidObjectError
-from autoscaling.limitrange import NO_LIMITS
+from autoscaling.limitrange import NO_LIMITS, NamespaceLimits
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
 from autoscaling.sidecars import with_sidecars
+from autoscaling.vpa import Vpa
+
+Patch = tuple[PatchOperation, ...]
+"""A JSON patch."""
+
+PatchMemory = Recollection[Patch]
+"""Patches of pods of the same template, VPA and limits."""
 
 PODS = ("", "pods")
 VPA_RESOURCE = "verticalpodautoscalers"
@@ -90,16 +99,19 @@ class ReviewRules:
     boosts: BoostRules | None = None
 
 
-def review(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Verdict:
+def review(request: ReviewRequest, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None = None) -> Verdict:
     """Decide on one request.
 
     A pod is never refused, whatever goes wrong; a VPA is refused for what is wrong with it.
+
+    Args:
+        memory: Patches of earlier reviews by the same rules, to be added to; None has everything worked out anew.
     """
     resource = (request.group, request.resource)
     if resource == (rules.vpa_group, VPA_RESOURCE):
         return _review_vpa(request, rules)
     if resource == PODS:
-        return _review_pod(request, view, rules)
+        return _review_pod(request, view, rules, memory)
     detail = f"{request.resource}.{request.group}" if request.group else request.resource
     return Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNSUPPORTED_RESOURCE, detail)
 
@@ -122,7 +134,7 @@ def _review_vpa(request: ReviewRequest, rules: ReviewRules) -> Verdict:
     return replace(accepted, outcome=Outcome.APPLIED, reason=Reason.DEFAULTED, patch=patch) if patch else accepted
 
 
-def _review_pod(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -> Verdict:
+def _review_pod(request: ReviewRequest, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None) -> Verdict:
     """Find the VPA of a new pod and set its resources."""
     if request.version != "v1":
         detail = f"version {request.version!r}; only v1 is known"
@@ -132,27 +144,64 @@ def _review_pod(request: ReviewRequest, view: ClusterView, rules: ReviewRules) -
         return _skipped(_pod_ref(request), Reason.UNREADABLE_POD, problem)
     if not view.is_complete:
         return _skipped(request.object.pod.ref, Reason.CACHES_NOT_SYNCED)
-    return _patched(_pod_to_patch(request.object, rules.behaviour), view, rules)
+    return _patched(request.object, view, rules, memory)
 
 
-def _patched(given: PodToPatch, view: ClusterView, rules: ReviewRules) -> Verdict:
+def _patched(submitted: SubmittedPod, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None) -> Verdict:
     """Find the VPA of a pod that was understood, and set its resources."""
-    ref = given.pod.ref
-    match = match_vpa(given.pod, view)
+    ref = submitted.pod.ref
+    match = match_vpa(submitted.pod, view)
     if match.vpa is None:
         skipped = _skipped(ref, match.reason, match.detail)
         return replace(skipped, to_look_up=match.to_look_up) if match.to_look_up else skipped
+    limits = view.limits.get(submitted.pod.namespace, NO_LIMITS)
     try:
-        targets, boosts = (
-            new_resources(given.pod, match.vpa, view.limits.get(given.pod.namespace, NO_LIMITS)),
-            NO_BOOSTS,
-        )
-        if rules.boosts is not None:
-            targets, boosts = with_boosts(given.pod, match.vpa, targets, rules.boosts)
+        patch = _patch(submitted, match.vpa, limits, rules, memory)
     except InvalidObjectError as error:
         return replace(_skipped(ref, Reason.CANNOT_BE_CAPPED, str(error)), vpa=match.vpa.name)
-    patch = pod_patch(given, match.vpa.name, targets, boosts)
     return Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, object=ref, vpa=match.vpa.name, patch=patch)
+
+
+def _patch(
+    submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules, memory: PatchMemory | None
+) -> Patch:
+    """Return a pod's patch: that of an earlier pod of the same template, as long as VPA and limits are the same, too.
+
+    Raises:
+        InvalidObjectError: The pod cannot be fitted to its namespace's LimitRanges, or a boost cannot be reckoned.
+    """
+    pod = submitted.pod
+    if memory is None or pod.statuses or pod.init_statuses:
+        return _new_patch(submitted, vpa, limits, rules)
+    objects = (pod.containers, pod.init_containers, vpa, limits)
+    also = (pod.annotations is None, pod.counts_sidecars, submitted.resources_present, submitted.init_resources_present)
+    known = memory.recall(objects, also)
+    if known is not None:
+        return known
+    # Nothing of the pod beyond what it is remembered by is shown to what works the patch out.
+    template = replace(submitted, pod=_template(pod))
+    return memory.keep(_new_patch(template, vpa, limits, rules), objects, also)
+
+
+def _template(pod: Pod) -> Pod:
+    """Return what a pod without a status has in common with others of its template, and the name for errors."""
+    return Pod(
+        pod.namespace,
+        pod.name,
+        annotations=None if pod.annotations is None else {},
+        containers=pod.containers,
+        init_containers=pod.init_containers,
+        counts_sidecars=pod.counts_sidecars,
+    )
+
+
+def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules) -> Patch:
+    """Work a pod's patch out; raises as ``_patch`` does."""
+    given = _pod_to_patch(submitted, rules.behaviour)
+    targets, boosts = new_resources(given.pod, vpa, limits), NO_BOOSTS
+    if rules.boosts is not None:
+        targets, boosts = with_boosts(given.pod, vpa, targets, rules.boosts)
+    return pod_patch(given, vpa.name, targets, boosts)
 
 
 def _pod_ref(request: ReviewRequest) -> ObjectRef:

@@ -106,6 +106,7 @@ class Caches:
     def __init__(self, client: KubeClient, group: str, namespace: str = "", behaviour: Behaviour = UPSTREAM) -> None:
         self._compares_groups = behaviour.custom_controllers
         self._vpas = VpaIndex()
+        self._complete_view: ClusterView | None = None
         self._limits = LimitIndex()
         vpa_callbacks = replace(logging_callbacks(Vpa), on_change=self._take_vpa)
         limit_callbacks = replace(logging_callbacks(LimitRange), on_change=self._limits.apply)
@@ -148,14 +149,22 @@ class Caches:
         return self._vpa_store.is_synced and self._limit_store.is_synced and self._controllers.is_synced
 
     def view(self) -> ClusterView:
-        """Return the caches as they are now; not to be kept over an await."""
-        return ClusterView(
+        """Return the caches as they are now; not to be kept over an await.
+
+        Once they are complete they stay so, and as everything in a view is live, one serves for good.
+        """
+        if self._complete_view is not None:
+            return self._complete_view
+        view = ClusterView(
             self.is_synced,
             self._vpas.by_namespace,
             self._controllers.known(),
             self._limits.by_namespace,
             self._compares_groups,
         )
+        if view.is_complete:
+            self._complete_view = view
+        return view
 
     def look_up_later(self, key: ControllerKey) -> None:
         """Have the scale of a controller read, for the next pod that belongs to it."""

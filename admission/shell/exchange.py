@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 
 from admission.field_errors import FieldError
 from admission.json_node import UnreadableFieldError
+from admission.recollection import Recollection
 from admission.review import (
     PODS,
     VPA_RESOURCE,
+    Patch,
+    PatchMemory,
     ReviewRequest,
     ReviewRules,
     SubmittedPod,
@@ -20,6 +23,7 @@ from admission.submitted_vpa import SubmittedVpa, submitted_vpa
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from autoscaling.errors import InvalidObjectError
+from autoscaling.pod import Container, Pod
 from autoscaling.wire.pods import decode_pod
 from autoscaling.wire.review import (
     AdmissionRequest,
@@ -69,26 +73,43 @@ def read_question(body: bytes, rules: ReviewRules) -> Question:
     return Question(request.uid, _request(request, rules))
 
 
-def verdict_on(question: Question, view: ClusterView, rules: ReviewRules) -> Verdict:
-    """Decide on a question that was read."""
+def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None = None) -> Verdict:
+    """Decide on a question that was read; see ``review`` for the memory."""
     if question.request is not None:
-        return review(question.request, view, rules)
+        return review(question.request, view, rules, memory)
     return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
 
 
-def write_answer(uid: str, verdict: Verdict) -> bytes:
-    """Return the AdmissionReview that carries a verdict."""
-    operations = [operation.as_json() for operation in verdict.patch]
+TextMemory = Recollection[str]
+"""Texts of patches, by the patch."""
+
+
+def write_answer(uid: str, verdict: Verdict, texts: TextMemory | None = None) -> bytes:
+    """Return the AdmissionReview that carries a verdict.
+
+    Args:
+        texts: Texts of the patches of earlier answers, to be added to; None has each put into words anew.
+    """
+    patch = _text(verdict.patch, texts) if verdict.patch else ""
     return encode_review(
         AdmissionResponse(
             uid=uid,
             allowed=verdict.is_allowed,
             status=_status(verdict.denial) if verdict.denial else None,
-            patch=patch_text(operations) if operations else "",
-            patch_type="JSONPatch" if operations else "",
+            patch=patch,
+            patch_type="JSONPatch" if patch else "",
             warnings=verdict.warnings,
         )
     )
+
+
+def _text(patch: Patch, texts: TextMemory | None) -> str:
+    """Put a patch into words."""
+    known = None if texts is None else texts.recall((patch,))
+    if known is not None:
+        return known
+    text = patch_text([operation.as_json() for operation in patch])
+    return text if texts is None else texts.keep(text, (patch,))
 
 
 def _request(wire: AdmissionRequest, rules: ReviewRules) -> ReviewRequest:
@@ -116,10 +137,23 @@ def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:
     try:
         pod = decode_pod(raw)
         is_nameless = not pod.name or pod.name.endswith(_GENERATED)
-        in_place = replace(pod, namespace=wire.namespace) if is_nameless else pod
-        return SubmittedPod(in_place, *containers_with_resources(raw))
+        if is_nameless and pod.namespace != wire.namespace:
+            pod = replace(pod, namespace=wire.namespace)
+        return SubmittedPod(pod, *_presence(pod, raw))
     except InvalidObjectError as error:
         return Unreadable(error.problem)
+
+
+def _presence(pod: Pod, raw: bytes) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Say which containers and init containers have a ``resources`` object; only a bare one needs a second look."""
+    if all(map(_has_amounts, pod.containers)) and all(map(_has_amounts, pod.init_containers)):
+        return (True,) * len(pod.containers), (True,) * len(pod.init_containers)
+    return containers_with_resources(raw)
+
+
+def _has_amounts(container: Container) -> bool:
+    """Say whether a container states requests or limits, be they empty."""
+    return container.resources.requests is not None or container.resources.limits is not None
 
 
 def _vpa_change(wire: AdmissionRequest) -> VpaChange | Unreadable:

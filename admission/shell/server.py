@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import socket
 import ssl
@@ -12,29 +13,38 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import structlog
-import uvicorn
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from prometheus_client import Counter, Histogram
 
-from admission.review import ReviewRules
-from admission.shell.exchange import Question, read_question, verdict_on, write_answer
+from admission.review import PatchMemory, ReviewRules
+from admission.shell.connection import Arrival, Connection, Limits, Reply, Request, Send, Service
+from admission.shell.exchange import Question, TextMemory, read_question, verdict_on, write_answer
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
 from admission.verdict import Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from autoscaling.ownership import ControllerKey
-from autoscaling.runtime.telemetry import EmbeddedServer
+from autoscaling.runtime.labelled import Labelled
 
 LARGEST_BODY_BYTES = 5 * 1024 * 1024
 KEEP_ALIVE_SECONDS = 120
 """Longer than API servers keep an idle connection, so that no request meets one that is just being closed."""
 
+LIMITS = Limits(head_bytes=1024 * 1024, body_bytes=LARGEST_BODY_BYTES, idle_seconds=KEEP_ALIVE_SECONDS)
+
 _JSON = b"application/json"
 _TIMEOUT = re.compile(rb"(?:^|&)timeout=([0-9]{1,3})s(?:&|$)")
 _SHARE_OF_TIMEOUT = 0.5
 _CLOSING_SECONDS = 5
+_BACKLOG = 2048
+_REMEMBERED = 2048
+"""Templates of pods whose patches are remembered: as many as their containers are (see ``wire.pod_parts``)."""
 
-_TEXT_HEADERS = ((b"content-type", b"text/plain; charset=utf-8"),)
-_JSON_HEADERS = ((b"content-type", _JSON),)
+_NOTHING = Reply(HTTPStatus.OK)
+_REVIEW = Reply(HTTPStatus.OK, _JSON)
+_TOO_LARGE = Reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"text/plain; charset=utf-8")
+_TOO_LARGE_TEXT = b"a review may have at most %d bytes\n" % LARGEST_BODY_BYTES
+
+_UNREAD = {Arrival.LATE: Reason.DEADLINE_EXCEEDED, Arrival.BROKEN: Reason.BODY_NOT_READ}
 
 log = structlog.get_logger()
 
@@ -52,32 +62,9 @@ class Cluster:
     look_up_later: Callable[[ControllerKey], None]
 
 
-class BodyTooLargeError(Exception):
-    """A body of more bytes than are taken."""
-
-
-class BodyUnreadableError(Exception):
-    """The client went away before all of the body had come."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What is sent back."""
-
-    status: HTTPStatus
-    headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
-
-
-_NOTHING = _Reply(HTTPStatus.OK, (), b"")
-_TOO_LARGE = _Reply(
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TEXT_HEADERS, b"a review may have at most %d bytes\n" % LARGEST_BODY_BYTES
-)
-
-
 @dataclass(slots=True)
 class Endpoint:
-    """The ASGI application behind every path of the webhook (spec: admission:4).
+    """The service behind every path of the webhook (spec: admission:4).
 
     Trouble of its own never keeps an object out: the answer is then "allowed", without a patch.
 
@@ -94,71 +81,86 @@ class Endpoint:
     metrics: AdmissionMetrics
     measures: AdmissionMeasures
     timeout_seconds: float
-    clock: Callable[[], float] = field(default=time.perf_counter)
+    _patches: PatchMemory = field(init=False, default_factory=lambda: PatchMemory(_REMEMBERED))
+    _texts: TextMemory = field(init=False, default_factory=lambda: TextMemory(_REMEMBERED))
+    _steps: Labelled[Histogram] = field(init=False)
+    _latencies: Labelled[Histogram] = field(init=False)
+    _reviews: Labelled[Counter] = field(init=False)
+    _pods: Labelled[Counter] = field(init=False)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __post_init__(self) -> None:
+        """Prepare the metrics of each request."""
+        self._steps = Labelled(self.metrics.execution_latency)
+        self._latencies = Labelled(self.metrics.latency)
+        self._reviews = Labelled(self.measures.reviews)
+        self._pods = Labelled(self.metrics.pods)
+
+    def wants_body(self, request: Request) -> bool:
+        """Say whether a request's body is read at all (spec: admission:4.1)."""
+        return _content_type(request) == _JSON
+
+    def patience_seconds(self, request: Request) -> float:
+        """Return how long to wait for a body: well below what the caller says it waits for an answer."""
+        stated = _TIMEOUT.search(request.target.partition(b"?")[2])
+        return _SHARE_OF_TIMEOUT * (float(stated[1]) if stated else self.timeout_seconds)
+
+    def answer(self, request: Request, arrival: Arrival, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            return
-        started = self.clock()
-        reply, verdict = await self._reply(scope, receive)
-        writing = self.clock()
-        await _send(send, reply)
-        ended = self.clock()
-        if reply.headers is _JSON_HEADERS:
+        started = time.perf_counter() if request.began is None else request.began
+        reply, body, verdict = self._reply(request, arrival, started)
+        writing = time.perf_counter()
+        send(reply, body)
+        ended = time.perf_counter()
+        if reply is _REVIEW:
             self._step("write_response", ended - writing)
         self._step("total", ended - started)
-        self.metrics.latency.labels(verdict.outcome.value, verdict.subject.value).observe(ended - started)
-        self.measures.reviews.labels(verdict.subject.value, verdict.reason.value).inc()
+        self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - started)
+        self._reviews[verdict.subject.value, verdict.reason.value].inc()
         if verdict.subject is Subject.POD:
-            self.metrics.pods.labels("true" if verdict.outcome is Outcome.APPLIED else "false").inc()
+            self._pods["true" if verdict.outcome is Outcome.APPLIED else "false",].inc()
         if verdict.to_look_up is not None:
             self.cluster.look_up_later(verdict.to_look_up)
 
-    async def _reply(self, scope: Scope, receive: Receive) -> tuple[_Reply, Verdict]:
+    def _reply(self, request: Request, arrival: Arrival, started: float) -> tuple[Reply, bytes, Verdict]:
         """Return what to send, and the verdict behind it."""
-        content_type = _header(scope, b"content-type")
-        if content_type != _JSON:
-            return _NOTHING, _trouble(Reason.WRONG_CONTENT_TYPE, content_type.decode("latin-1"))
-        started = self.clock()
-        try:
-            async with asyncio.timeout(self._deadline_seconds(scope)):
-                body = await _body(scope, receive)
-        except BodyTooLargeError:
-            return _TOO_LARGE, _trouble(Reason.TOO_LARGE)
-        except BodyUnreadableError:
-            return _answer("", _trouble(Reason.BODY_NOT_READ))
-        except TimeoutError:
-            return _answer("", _trouble(Reason.DEADLINE_EXCEEDED))
-        self._step("read_request", self.clock() - started)
-        return self._review(body)
+        if not self.wants_body(request):
+            return _NOTHING, b"", _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
+        if arrival is Arrival.TOO_LARGE:
+            return _TOO_LARGE, _TOO_LARGE_TEXT, _trouble(Reason.TOO_LARGE)
+        if arrival in _UNREAD:
+            verdict = _trouble(_UNREAD[arrival])
+            return _REVIEW, write_answer("", verdict), verdict
+        self._step("read_request", time.perf_counter() - started)
+        body, verdict = self._review(request.body)
+        return _REVIEW, body, verdict
 
-    def _review(self, body: bytes) -> tuple[_Reply, Verdict]:
+    def _review(self, body: bytes) -> tuple[bytes, Verdict]:
         """Decide, and put the decision into words."""
-        started = self.clock()
+        started = time.perf_counter()
         question = Question("", None)
         try:
             question = read_question(body, self.rules)
-            verdict = verdict_on(question, self.cluster.view(), self.rules)
-            decided = self.clock()
-            reply, _ = _answer(question.uid, verdict)
+            verdict = verdict_on(question, self.cluster.view(), self.rules, self._patches)
+            decided = time.perf_counter()
+            answer = write_answer(question.uid, verdict, self._texts)
         except Exception as error:
             # Whatever is wrong in here must keep no pod from being created.
             log.exception("review failed", uid=question.uid)
-            return _answer(question.uid, _trouble(Reason.INTERNAL_ERROR, repr(error)))
+            verdict = _trouble(Reason.INTERNAL_ERROR, repr(error))
+            return write_answer(question.uid, verdict), verdict
         self._step("admit", decided - started)
-        self._step("build_response", self.clock() - decided)
+        self._step("build_response", time.perf_counter() - decided)
         _log(question.uid, verdict)
-        return reply, verdict
-
-    def _deadline_seconds(self, scope: Scope) -> float:
-        """Return how long to wait for a body: well below what the caller says it waits for an answer."""
-        stated = _TIMEOUT.search(scope["query_string"])
-        return _SHARE_OF_TIMEOUT * (float(stated[1]) if stated else self.timeout_seconds)
+        return answer, verdict
 
     def _step(self, name: str, seconds: float) -> None:
         """Record how long one step took."""
-        self.metrics.execution_latency.labels(name).observe(seconds)
+        self._steps[name,].observe(seconds)
+
+
+def _content_type(request: Request) -> bytes:
+    """Return a request's content type, empty where there is none."""
+    return request.headers.get(b"content-type", b"")
 
 
 def _trouble(reason: Reason, detail: str = "") -> Verdict:
@@ -166,86 +168,51 @@ def _trouble(reason: Reason, detail: str = "") -> Verdict:
     return Verdict(Subject.UNKNOWN, Outcome.ERROR, reason, detail)
 
 
-def _answer(uid: str, verdict: Verdict) -> tuple[_Reply, Verdict]:
-    """Return a verdict as a reply, together with itself."""
-    return _Reply(HTTPStatus.OK, _JSON_HEADERS, write_answer(uid, verdict)), verdict
-
-
 def _log(uid: str, verdict: Verdict) -> None:
     """Say what became of a review: changes, refusals and errors always, everyday passing only in detail."""
+    level = _level(verdict)
+    if not log.is_enabled_for(level):
+        return
     fields: dict[str, object] = {"uid": uid, "object": str(verdict.object or ""), "reason": verdict.reason.value}
     if verdict.vpa:
         fields["vpa"] = verdict.vpa
     if verdict.detail:
         fields["detail"] = verdict.detail
+    log.log(level, "review decided", **fields)
+
+
+def _level(verdict: Verdict) -> int:
+    """Return how much what became of a review matters."""
     if verdict.outcome is Outcome.ERROR or verdict.reason in _NEEDS_ATTENTION:
-        log.warning("review decided", **fields)
-    elif verdict.outcome is Outcome.APPLIED or not verdict.is_allowed:
-        log.info("review decided", **fields)
-    else:
-        log.debug("review decided", **fields)
+        return logging.WARNING
+    return logging.INFO if verdict.outcome is Outcome.APPLIED or not verdict.is_allowed else logging.DEBUG
 
 
 _NEEDS_ATTENTION = frozenset({Reason.UNREADABLE_POD, Reason.CANNOT_BE_CAPPED, Reason.CACHES_NOT_SYNCED})
 
 
-def _header(scope: Scope, name: bytes) -> bytes:
-    """Return a header's value, empty where it is absent."""
-    headers: list[tuple[bytes, bytes]] = scope["headers"]
-    return next((value for key, value in headers if key == name), b"")
-
-
-async def _body(scope: Scope, receive: Receive) -> bytes:
-    """Read a body of at most so many bytes (spec: admission:4.2).
-
-    Raises:
-        BodyTooLargeError: There is more.
-        BodyUnreadableError: The connection ended first.
-    """
-    stated = _header(scope, b"content-length")
-    if stated.isdigit() and int(stated) > LARGEST_BODY_BYTES:
-        raise BodyTooLargeError
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message: Message = await receive()
-        if message["type"] != "http.request":
-            raise BodyUnreadableError
-        part: bytes = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY_BYTES:
-            raise BodyTooLargeError
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-async def _send(send: Send, reply: _Reply) -> None:
-    """Send a reply."""
-    headers = [*reply.headers, (b"content-length", b"%d" % len(reply.body))]
-    await send({"type": "http.response.start", "status": reply.status.value, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
-
-
-async def serve_webhook(application: ASGIApp, context: ssl.SSLContext, listener: socket.socket) -> None:
-    """Serve an application over TLS on a listening socket until cancelled, then let open requests end."""
-    settings = uvicorn.Config(
-        application,
-        ssl_context_factory=lambda _config, _default: context,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_CLOSING_SECONDS,
+async def serve_webhook(
+    service: Service, context: ssl.SSLContext, listener: socket.socket, limits: Limits = LIMITS
+) -> None:
+    """Serve over TLS on a listening socket until cancelled, then let open requests end."""
+    loop = asyncio.get_running_loop()
+    connections: set[Connection] = set()
+    server = await loop.create_server(
+        lambda: Connection(service, limits, connections), sock=listener, ssl=context, backlog=_BACKLOG
     )
-    server = EmbeddedServer(settings)
-    serving = asyncio.ensure_future(server.serve([listener]))
     try:
-        await asyncio.shield(serving)
+        await loop.create_future()
     finally:
-        server.should_exit = True
-        await serving
+        server.close()
+        await _end(connections)
+
+
+async def _end(connections: set[Connection]) -> None:
+    """Let open requests end, and cut what is left after a while."""
+    left = tuple(connections)
+    for connection in left:
+        connection.end()
+    if left:
+        await asyncio.wait([connection.ended for connection in left], timeout=_CLOSING_SECONDS)
+    for connection in tuple(connections):
+        connection.abort()

@@ -8,6 +8,7 @@ import pytest
 
 from admission.field_errors import Fault
 from admission.review import (
+    PatchMemory,
     ReviewRequest,
     ReviewRules,
     SubmittedPod,
@@ -61,7 +62,8 @@ def view(given_vpa: Vpa | None = None, *, limits: NamespaceLimits | None = None,
 
 
 def pod_request(given_pod: Pod = POD, *, version: str = "v1", present: bool = True) -> ReviewRequest:
-    submitted = SubmittedPod(given_pod, tuple(present for _ in given_pod.containers))
+    presence = (tuple(present for _ in each) for each in (given_pod.containers, given_pod.init_containers))
+    submitted = SubmittedPod(given_pod, *presence)
     return ReviewRequest("", version, "pods", "Pod", "default", given_pod.name, submitted)
 
 
@@ -84,6 +86,54 @@ def test_a_matched_pod_without_any_change_counts_as_applied() -> None:
     """Spec: admission:7.2.4."""
     verdict = review(pod_request(), view(vpa(recommended("other", "1/1Gi"))), RULES)
     assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.PATCHED)
+
+
+def test_pods_of_one_template_share_their_patch() -> None:
+    """Spec: performance A-2; the verdict is the pod's own all the same."""
+    memory, given_view = PatchMemory(4), view()
+    first = review(pod_request(), given_view, RULES, memory)
+    second = review(pod_request(replace(POD, name="q", uid="u", annotations={"a": "b"})), given_view, RULES, memory)
+    third = review(pod_request(replace(POD, name="r", uid="v", annotations={"c": "d"})), given_view, RULES, memory)
+    assert first == review(pod_request(), given_view, RULES)
+    assert second.patch is third.patch
+    assert first.patch != second.patch
+    assert (str(second.object), str(third.object)) == ("Pod default/q", "Pod default/r")
+
+
+ONE_VIEW = view(limits=NamespaceLimits(container=limit_range(LimitType.CONTAINER, maximum="1/1Gi")))
+BARE = pod(container("c"))
+OTHER_TEMPLATES: list[tuple[str, ReviewRequest, ClusterView, ReviewRules]] = [
+    ("other containers", pod_request(replace(POD, containers=(container("c", "60m/32Mi"),))), view(), RULES),
+    ("another VPA", pod_request(), view(vpa(recommended("c", "300m/100Mi"))), RULES),
+    ("other limits", pod_request(), ONE_VIEW, RULES),
+    ("an init container", pod_request(with_init_containers(POD, sidecar("s", "1/1Gi"))), view(), RULES),
+    ("a status", pod_request(replace(POD, statuses=(ContainerStatus("c", ContainerResources()),))), view(), RULES),
+    ("a status that counts",
+     pod_request(replace(POD, statuses=(ContainerStatus("c", ContainerResources()),))), view(), UPSTREAM_RULES),
+    ("no resources object", pod_request(BARE, present=False), view(), RULES),
+    ("an empty resources object", pod_request(BARE), view(), RULES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "request_", "given_view", "rules"), OTHER_TEMPLATES)
+def test_what_is_remembered_changes_no_verdict(
+    what: str, request_: ReviewRequest, given_view: ClusterView, rules: ReviewRules
+) -> None:
+    """Spec: performance A-2; also where nearly everything is as in an earlier review."""
+    memory, base = PatchMemory(16), view()
+    for earlier in (pod_request(), pod_request(BARE), pod_request(BARE, present=False)):
+        review(earlier, base, rules, memory)
+        review(earlier, given_view, rules, memory)
+    for _ in range(2):
+        assert review(request_, given_view, rules, memory) == review(request_, given_view, rules), what
+
+
+def test_a_pod_that_cannot_be_fitted_is_told_by_its_own_name_each_time() -> None:
+    memory, given_view = PatchMemory(4), view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE)
+    for name in ("p", "q"):
+        verdict = review(pod_request(replace(TWO, name=name)), given_view, RULES, memory)
+        assert verdict.reason is Reason.CANNOT_BE_CAPPED
+        assert f"Pod default/{name}" in verdict.detail
 
 
 UNFITTABLE = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="2/2Gi"))

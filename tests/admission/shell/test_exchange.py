@@ -10,7 +10,7 @@ import pytest
 from admission.field_errors import Fault, invalid
 from admission.patch_operation import PatchOperation
 from admission.review import ReviewRules, SubmittedPod, Unreadable, VpaChange
-from admission.shell.exchange import Question, read_question, verdict_on, write_answer
+from admission.shell.exchange import Question, TextMemory, read_question, verdict_on, write_answer
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
@@ -55,6 +55,34 @@ def test_what_is_no_review_is_let_in_without_uid(raw: bytes) -> None:
     assert verdict.reason is Reason.UNREADABLE_REVIEW
     answer = json.loads(write_answer(question.uid, verdict))
     assert answer["response"] == {"uid": "", "allowed": True}
+
+
+PRESENCES: list[tuple[str, list[object], tuple[bool, ...]]] = [
+    ("admission:7.2", [{"name": "c"}], (False,)),
+    ("admission:7.2", [{"name": "c", "resources": None}], (False,)),
+    ("admission:7.2", [{"name": "c", "resources": {}}], (True,)),
+    ("admission:7.2", [{"name": "c", "resources": {"requests": {}}}], (True,)),
+    ("admission:7.2", [{"name": "c", "resources": {"limits": {"cpu": "1"}}}, {"name": "d"}], (True, False)),
+    ("admission:7.2", [{"name": "c", "resources": {"limits": {}}}, {"resources": {"requests": {}}}], (True, True)),
+]
+
+
+@pytest.mark.parametrize(("row", "containers", "present"), PRESENCES)
+def test_a_resources_object_may_be_there_without_amounts(
+    row: str, containers: list[object], present: tuple[bool, ...]
+) -> None:
+    submitted = submitted_pod(pod_question({"spec": {"containers": containers, "initContainers": containers}}))
+    assert submitted.resources_present == present, row
+    assert submitted.init_resources_present == present, row
+
+
+def test_a_patch_is_put_into_words_once() -> None:
+    """Spec: performance A-2."""
+    patch = (PatchOperation("/metadata/annotations", {}),)
+    verdict, texts = Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, patch=patch), TextMemory(4)
+    answers = [write_answer("u", verdict, memory) for memory in (None, texts, texts)]
+    assert answers[0] == answers[1] == answers[2]
+    assert texts.recall((patch,)) == json.loads(answers[0])["response"]["patch"]
 
 
 @pytest.mark.parametrize("raw", [b"{}", b"null", b'{"request": null}'])

@@ -9,13 +9,10 @@ from datetime import UTC, datetime
 
 import aiohttp
 import pytest
-from starlette.types import Message
 
 from admission.certificate_plan import Step
 from admission.shell.issuing import CertificateSet, carry_out
-from admission.shell.measures import AdmissionMeasures
-from admission.shell.metrics import AdmissionMetrics
-from admission.shell.server import LARGEST_BODY_BYTES, Cluster, Endpoint
+from admission.shell.server import LARGEST_BODY_BYTES
 from admission.vpa_matching import ClusterView
 from autoscaling.matching import of_labels
 from autoscaling.ownership import ControllerKey
@@ -27,7 +24,6 @@ from tests.admission.shell.webhooks import (
     GROUP,
     HOST,
     NAMES,
-    RULES,
     Webhook,
     eventually,
     fresh_certificates,
@@ -122,20 +118,6 @@ async def test_every_path_is_the_webhook(certificates: CertificateSet) -> None:
         ) as answer,
     ):
         assert (await answer.json())["response"]["allowed"] is True
-
-
-async def test_only_http_is_answered(metrics: AdmissionMetrics, measures: AdmissionMeasures) -> None:
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "websocket.connect"}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    cluster = Cluster(view, lambda _key: None)
-    await Endpoint(cluster, RULES, metrics, measures, 10.0)({"type": "websocket"}, receive, send)
-    assert sent == []
 
 
 async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
@@ -269,6 +251,50 @@ async def test_a_body_that_does_not_come_is_not_waited_for(certificates: Certifi
     assert answer.startswith(b"HTTP/1.1 200")
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["response"] == {"uid": "", "allowed": True}
     assert webhook.count(REVIEWS, resource="unknown", reason="DeadlineExceeded") == 1
+
+
+async def test_what_is_under_way_at_the_end_is_answered(certificates: CertificateSet) -> None:
+    review = pod_review(POD)
+    head = f"POST / HTTP/1.1\r\nhost: {HOST}\r\ncontent-type: application/json\r\ncontent-length: {len(review)}\r\n\r\n"
+    running = running_webhook(view, certificates)
+    webhook = await running.__aenter__()
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", webhook.port, ssl=trusting(certificates.authorities), server_hostname=HOST
+    )
+    writer.write(head.encode() + review[:10])
+    await ask(webhook, review, certificates)
+    ending = asyncio.create_task(running.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    writer.write(review[10:])
+    answer = await reader.read()
+    await ending
+    assert b"connection: close\r\n" in answer
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["response"]["patchType"] == "JSONPatch"
+    writer.close()
+
+
+async def test_what_does_not_end_is_cut_at_the_end(certificates: CertificateSet) -> None:
+    async with running_webhook(view, certificates) as webhook:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", webhook.port, ssl=trusting(certificates.authorities), server_hostname=HOST
+        )
+        await ask(webhook, pod_review(POD), certificates)
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_patch_serves_all_pods_of_a_template(certificates: CertificateSet) -> None:
+    """Spec: performance A-2; each pod gets its own answer, and another VPA another patch."""
+    given = [vpa(recommended("c", "400m/100Mi"))]
+    patches: list[str] = []
+    async with running_webhook(lambda: view(given[0]), certificates) as webhook:
+        for uid in ("first", "second", "third"):
+            response = json.loads(await ask(webhook, pod_review(POD, uid=uid, name=uid), certificates))["response"]
+            assert response["uid"] == uid
+            patches.append(response["patch"])
+            if uid == "second":
+                given[0] = vpa(recommended("c", "300m/100Mi"))
+    assert patches[0] == patches[1] != patches[2]
 
 
 async def test_a_caller_that_leaves_half_way_harms_nobody(certificates: CertificateSet) -> None:
