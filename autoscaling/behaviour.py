@@ -286,6 +286,13 @@ class Behaviour:
         "started after such a kill is given no memory before it runs. Otherwise resizes go on, and so do the kills.",
     )
 
+    templates_are_read: bool = _switch(
+        "K-17",
+        "A limit keeps the ratio to its request that the template of the pod's controller has, however often a resize "
+        "has rounded it down or whoever has changed it; and what a new pod would ask for is reckoned from there, so a "
+        "pod whose replacement would ask for what it has is not evicted. Otherwise the running pod's amounts count.",
+    )
+
     @classmethod
     def of(cls, profile: Profile) -> Behaviour:
         """Return the behaviour of a whole profile."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from autoscaling.capping import ProcessedRecommendation, process
 from autoscaling.pod import Pod
 from autoscaling.resources import ResourceList
+from autoscaling.workload import NO_TEMPLATE, Template
 from updater.circumstances import Circumstances
 from updater.priority import OBSERVED_ANNOTATION, Priority, score
+from updater.templates import with_own_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,20 @@ class Assessor:
         self._limits = circumstances.limits
         self._known: dict[tuple[object, ...], Assessment] = {}
 
-    def of(self, pod: Pod) -> Assessment:
+    def of(self, pod: Pod, template: Template = NO_TEMPLATE) -> Assessment:
         """Return a pod's assessment.
+
+        Args:
+            template: What its controller's template asks for, whose ratios of limits to requests count where known.
 
         Raises:
             InvalidObjectError: The recommendation cannot be made to fit the pod (see ``capping.process``).
         """
-        shape = _shape(pod)
+        shape = (*_shape(pod), id(template))
         found = self._known.get(shape)
         if found is None:
-            processed = process(pod, self._vpa, self._limits)
+            basis = with_own_ratios(pod, template, self._vpa, self._limits.items)
+            processed = process(basis, self._vpa, self._limits)
             priority = score(pod, processed.recommendation if processed else None)
             found = self._known[shape] = Assessment(processed, priority)
         return found

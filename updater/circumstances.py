@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from autoscaling.limitrange import NamespaceLimits
+from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode, Vpa
+from autoscaling.workload import NO_TEMPLATE, Template, Workload
 from updater.backoff import Backoff
 from updater.eviction_loop import Loops
 from updater.infeasible import InfeasibleMemory
@@ -51,6 +54,7 @@ class Circumstances:
         surroundings: What else tells whether a change would do harm.
         rooms: What the nodes have left; None where that is not known or does not matter.
         storms: How many changes at a time are borne; None where any number is.
+        workloads: The controllers of the cluster, as far as they are known.
     """
 
     vpa: Vpa
@@ -61,6 +65,12 @@ class Circumstances:
     surroundings: Surroundings = UNKNOWN
     rooms: Rooms | None = None
     storms: StormLimits | None = None
+    workloads: Mapping[ObjectRef, Workload] = field(default_factory=dict)
+
+    def template_of(self, group: ObjectRef) -> Template:
+        """Return what the template of a direct controller asks for, empty where nobody asks or knows (updater K-17)."""
+        workload = self.workloads.get(group) if self.settings.behaviour.templates_are_read else None
+        return workload.template if workload is not None else NO_TEMPLATE
 
     @property
     def is_in_place_only(self) -> bool:

@@ -251,6 +251,10 @@ class Reason(Enum):
         "claim_released",
         "The resize cannot be had, nor can the pod move, so its spec goes back to what it has.",
     )
+    REPLACED_BY_THE_SAME = (
+        "replaced_by_the_same",
+        "A new pod of the controller's template would ask for what this one has, so evicting it would not help.",
+    )
     RESIZE_BLOCKED = (
         "resize_blocked",
         "The pod can neither grow on its node nor move to another one, and is tried again later.",

@@ -22,12 +22,14 @@ class EvictionProposal:
         processed: The recommendation that its replacement would get; None where there is none.
         reason: Why it is to go.
         claim: What the eviction would take up.
+        made_anew: The pod as its controller would make it in its place; None where its template is not known.
     """
 
     pod: Pod
     processed: ProcessedRecommendation | None
     reason: Reason
     claim: Claim = NO_CLAIM
+    made_anew: Pod | None = None
 
 
 Step = Callable[[EvictionProposal, Circumstances, Ledger], EvictionProposal | Hindrance]

@@ -234,6 +234,11 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         Reason.CLAIM_RELEASED: Guidance(
             "beyond:B-24", "Give nodes more room, or lower maxAllowed.", (_RESIZE,), ("free_room",)
         ),
+        Reason.REPLACED_BY_THE_SAME: Guidance(
+            "beyond:B-25, updater:K-17",
+            "Raise limits in the workload's template, or change what caps the recommendation for a new pod.",
+            switches=("templates_are_read",),
+        ),
         Reason.RESIZE_BLOCKED: Guidance(
             "beyond:B-24", "Give nodes more room, or lower maxAllowed.", switches=("free_room",)
         ),

@@ -282,6 +282,7 @@ def _open(plan: Plan, controlled: ControlledPods) -> Plan:
         surroundings=plan.round.snapshot.surroundings,
         rooms=plan.round.rooms,
         storms=plan.round.storms,
+        workloads=plan.round.snapshot.workloads,
     )
     opening = opening_of(controlled, circumstances, plan.round.snapshot.workloads)
     work = opening.begun(circumstances, plan.ledger)

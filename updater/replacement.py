@@ -6,11 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from autoscaling.capping import process
 from autoscaling.limit_range_check import completed
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.quota_use import charge, counts, growth, left_open, shortage, would_exceed
-from autoscaling.target_resources import container_targets
+from autoscaling.resources import CONTROLLED
+from autoscaling.target_resources import ContainerTarget, container_targets
+from updater.candidates import Candidate
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
@@ -18,9 +21,47 @@ from updater.eviction_loop import workload_of
 from updater.ledger import Amounts, Eviction, Ledger
 from updater.resized_pod import resized
 from updater.shaping import Hindrance
+from updater.templates import made_anew
 
 STARTING_TIME: Final = timedelta(minutes=10)
 """Large images take minutes to pull and volumes to attach, and a new pod would have to begin all over again."""
+
+
+def eviction_of(candidate: Candidate, reason: Reason, circumstances: Circumstances) -> EvictionProposal:
+    """Return the eviction of a pod with what its replacement would begin with, and would be recommended.
+
+    Where the template of its controller is known the admission controller is to get that to see, and not the pod: its
+    limits may be others, and what the recommendation left out of late is as its author wrote it.
+
+    Raises:
+        InvalidObjectError: The recommendation cannot be made to fit the replacement.
+
+    Spec: updater K-17.
+    """
+    pod, template = candidate.member.pod, circumstances.template_of(candidate.member.group)
+    if not template:
+        return EvictionProposal(pod, candidate.processed, reason)
+    new = made_anew(pod, template, circumstances.limits.items)
+    processed = process(new, circumstances.vpa, circumstances.limits)
+    return EvictionProposal(pod, processed, reason, made_anew=new)
+
+
+def not_for_the_same(
+    proposal: EvictionProposal, circumstances: Circumstances, _ledger: Ledger
+) -> EvictionProposal | Hindrance:
+    """Leave a pod alone whose replacement would ask for what it has, as far as its controller's template is known.
+
+    One that got nothing of a resize that is done (beyond:B-27) has what it asks for only by its word.
+
+    Spec: beyond:B-25, updater K-17.
+    """
+    pod = proposal.pod
+    if proposal.made_anew is None or proposal.reason is Reason.RESIZE_WITHOUT_EFFECT:
+        return proposal
+    pairs = zip(pod.containers, replacement_of(proposal, circumstances).containers, strict=True)
+    if any(pod.actual_resources(own).request(n) != new.resources.request(n) for own, new in pairs for n in CONTROLLED):
+        return proposal
+    return Hindrance(Reason.REPLACED_BY_THE_SAME)
 
 
 def not_in_a_loop(
@@ -107,9 +148,17 @@ def replacement_within_quotas(
 def replacement_of(proposal: EvictionProposal, circumstances: Circumstances) -> Pod:
     """Return the pod that would replace an evicted one, as admission and the API server would make it.
 
-    Its template is not known, so what the recommendation does not set is as in the pod itself.
+    Where its template is not known, what the recommendation does not set is as in the pod itself.
     """
     pod, limits = proposal.pod, circumstances.limits
-    targets = container_targets(pod, circumstances.vpa, proposal.processed, limits)
-    new = resized(replace(pod, statuses=(), init_statuses=(), conditions=(), qos_class=""), targets)
-    return completed(new, limits.items)
+    new = proposal.made_anew or replace(pod, statuses=(), init_statuses=(), conditions=(), qos_class="")
+    targets = container_targets(proposal.made_anew or pod, circumstances.vpa, proposal.processed, limits)
+    return completed(resized(new, targets), limits.items)
+
+
+def replacement_targets(proposal: EvictionProposal, circumstances: Circumstances) -> tuple[ContainerTarget, ...]:
+    """Return what each container of the replacement gets, as the change is told of (beyond:B-42)."""
+    if proposal.made_anew is None:
+        return container_targets(proposal.pod, circumstances.vpa, proposal.processed, circumstances.limits)
+    containers = replacement_of(proposal, circumstances).containers
+    return tuple(ContainerTarget(c.resources.requests or {}, c.resources.limits or {}) for c in containers)

@@ -9,6 +9,7 @@ from updater.candidates import Candidate
 from updater.circumstances import Circumstances
 from updater.patches import Patch, resize_patch
 from updater.shaping import Targets
+from updater.templates import with_own_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Draft:
 def draft(candidate: Candidate, circumstances: Circumstances) -> Draft:
     """Return a candidate's draft.
 
-    A candidate is made anew when its pod, the VPA or a LimitRange changes (see ``opening``), so it stands for them.
+    A candidate is made anew when its pod, its controller, the VPA or a LimitRange changes (see ``opening``), so it
+    stands for them.
     """
     drafts = circumstances.memory.recall.drafts
     found = drafts.find(id(candidate))
@@ -41,7 +43,9 @@ def draft(candidate: Candidate, circumstances: Circumstances) -> Draft:
         pod, vpa = candidate.member.pod, circumstances.vpa
         # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
         processed = candidate.processed if vpa.recommendation is not None else None
-        targets = container_targets(pod, vpa, processed, circumstances.limits)
+        template = circumstances.template_of(candidate.member.group)
+        basis = with_own_ratios(pod, template, vpa, circumstances.limits.items)
+        targets = container_targets(basis, vpa, processed, circumstances.limits)
         found = Draft(candidate, targets, resize_patch(pod, targets))
     drafts.keep(id(candidate), found)
     return found

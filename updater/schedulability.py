@@ -11,12 +11,12 @@ from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Tolerati
 from autoscaling.pod import Pod
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU
-from autoscaling.target_resources import container_targets
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Amounts, Ledger
 from updater.pod_requests import hold_of
+from updater.replacement import replacement_of
 from updater.resize_progress import resize_progress
 from updater.resize_status import ResizeStatus
 from updater.room import PODS, Rooms, in_words, shortfall
@@ -41,7 +41,7 @@ def where_the_replacement_fits(
     rooms, behaviour = circumstances.rooms, circumstances.settings.behaviour
     if not behaviour.free_room or rooms is None:
         return proposal
-    pod, need = proposal.pod, _replacement_requests(proposal, circumstances)
+    pod, need = proposal.pod, hold_of(replacement_of(proposal, circumstances)).total
     own = None if _goes_for_want_of_room(proposal, behaviour) else pod.node_name
     if own is not None:
         node, left = rooms.nodes.get(own), rooms.left(own, ledger)
@@ -117,17 +117,6 @@ def _difference(value: str | None, requirement: NodeRequirement) -> int:
         return int(value or "") - int(requirement.values[0])
     except (ValueError, IndexError):
         return 0
-
-
-def _replacement_requests(proposal: EvictionProposal, circumstances: Circumstances) -> Amounts:
-    """Return what the replacement would ask for, as admission would set it."""
-    pod = proposal.pod
-    targets = container_targets(pod, circumstances.vpa, proposal.processed, circumstances.limits)
-    hold = hold_of(pod)
-    asked = {name: dict(container.asked) for name, container in hold.containers.items()}
-    for container, target in zip(pod.containers, targets, strict=True):
-        asked[container.name] |= {name: amount.nano for name, amount in target.requests.items() if name in CONTROLLED}
-    return hold.total_of(asked)
 
 
 def _goes_for_want_of_room(proposal: EvictionProposal, behaviour: Behaviour) -> bool:

@@ -11,6 +11,7 @@ from updater.partial_resize import only_what_is_worth_it
 from updater.protection import eviction_within_budgets, only_as_required, restart_within_budgets
 from updater.qos_kept import qos_class_kept
 from updater.replacement import (
+    not_for_the_same,
     not_in_a_loop,
     not_past_the_webhook,
     not_while_starting,
@@ -39,6 +40,7 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
 EVICTION_STEPS: tuple[evicting.Step, ...] = (
     never_for_less,
     only_as_required,
+    not_for_the_same,
     not_in_a_loop,
     not_while_starting,
     eviction_within_budgets,

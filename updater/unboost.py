@@ -20,7 +20,7 @@ from autoscaling.resources import ResourceList
 from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX, boosted_containers, is_over, remaining
 from autoscaling.target_resources import NOTHING, ContainerTarget, container_targets
 from autoscaling.vpa import UpdateMode, Vpa
-from autoscaling.workload import Workload
+from autoscaling.workload import NO_TEMPLATE, Template, Workload
 from updater.audit import Audit
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
@@ -32,6 +32,7 @@ from updater.selection import Member
 from updater.settings import Settings
 from updater.shaping import Hindrance, Proposal
 from updater.surroundings import UNKNOWN, Surroundings
+from updater.templates import with_own_ratios
 
 Targets = tuple[ContainerTarget | None, ...]
 """What each container of a pod gets; None for one that is left out altogether."""
@@ -137,7 +138,8 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     obstacle = _obstacle(pod, group, around.settings) if member is not None else Reason.REPLICAS_UNKNOWN
     if obstacle is not None:
         return Decision(pod.ref, Action.WAIT, obstacle, scope)
-    targets = _targets(pod, vpa, expired, around.limits)
+    basis = with_own_ratios(pod, _template(member, around), vpa, around.limits.items)
+    targets = _targets(basis, vpa, expired, around.limits)
     if (held := _why_not_restarted(pod, targets, group, around)) is not None:
         return Decision(pod.ref, Action.WAIT, held.reason, scope, held.detail)
     resize = resize_patch(pod, targets)
@@ -149,6 +151,14 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     attempt = Decision(pod.ref, Action.RESIZE, Reason.BOOST_OVER, scope, uid=pod.uid, is_guarded=guarded)
     attempt = replace(attempt, audit=Audit(pod, targets, vpa))
     return replace(attempt, patches=patches, restarts=restarts_to_note(pod) if behaviour.timers else None)
+
+
+def _template(member: Member | None, around: UnboostContext) -> Template:
+    """Return what the template of a pod's controller asks for, empty where nobody asks or knows (updater K-17)."""
+    if member is None or not around.settings.behaviour.templates_are_read:
+        return NO_TEMPLATE
+    workload = around.workloads.get(member.group)
+    return workload.template if workload is not None else NO_TEMPLATE
 
 
 def _obstacle(pod: Pod, group: Group | Reason, settings: Settings) -> Reason | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
-from autoscaling.target_resources import container_targets
 from updater.audit import Audit
 from updater.backoff import TELLING, Refused
 from updater.candidates import Candidate, acts_in_place
@@ -22,6 +21,7 @@ from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Claim, Ledger
 from updater.memory_shrink import is_spared
 from updater.patches import Patch, in_place_patches, is_already_requested, resize_patch
+from updater.replacement import eviction_of, replacement_targets
 from updater.resize_draft import Draft, draft
 from updater.resize_request import restarts_to_note
 from updater.shaping import Hindrance, Proposal, shape
@@ -302,16 +302,18 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     if not clearance.is_given:
         reason = clearance.reason or pending.reason
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
-    proposal = EvictionProposal(pod, pending.candidate.processed, pending.reason)
     if (held := _why_not_evicted(work, pod)) is not None:
         return replace(work, current=left_alone(pod.ref, held, work.scope, uid=pod.uid))
+    try:
+        proposal = eviction_of(pending.candidate, pending.reason, circumstances)
+    except InvalidObjectError as error:
+        return replace(work, current=left_alone(pod.ref, Reason.INVALID_OBJECT, work.scope, str(error), pod.uid))
     weighed = weigh(proposal, EVICTION_STEPS, circumstances, work.ledger)
     if not isinstance(weighed, EvictionProposal):
         return _not_evicted(work, pending, weighed)
     is_guarded = circumstances.settings.behaviour.uid_preconditions
     decision = Decision(pod.ref, Action.EVICT, pending.reason, work.scope, uid=pod.uid, is_guarded=is_guarded)
-    targets = container_targets(pod, circumstances.vpa, proposal.processed, circumstances.limits)
-    audit = Audit(pod, targets, circumstances.vpa, replaces=True)
+    audit = Audit(pod, replacement_targets(proposal, circumstances), circumstances.vpa, replaces=True)
     # Upstream lets a pod that was not running go for nothing.
     counts = pod.phase is not PodPhase.PENDING or circumstances.settings.behaviour.eviction_only_when_it_helps
     return replace(work, current=replace(decision, claim=weighed.claim, audit=audit, disrupts=counts))

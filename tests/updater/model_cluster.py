@@ -84,12 +84,10 @@ class Team:
     def workloads(self) -> tuple[Workload, Workload]:
         """Return both controllers."""
         owner = Owner("apps/v1", "Deployment", self.name, controller=True)
-        return (
-            Workload("Deployment", self.namespace, self.name, self.selector, "apps/v1", replicas=self.replicas),
-            Workload(
-                "ReplicaSet", self.namespace, f"{self.name}-rs", self.selector, "apps/v1", "", (owner,), self.replicas
-            ),
-        )
+        top = Workload("Deployment", self.namespace, self.name, self.selector, "apps/v1", replicas=self.replicas)
+        asked = {container.name: container.resources for container in self.template}
+        direct = replace(top, kind="ReplicaSet", name=f"{self.name}-rs", owners=(owner,), template=asked)
+        return top, direct
 
 
 @dataclass(frozen=True, slots=True)

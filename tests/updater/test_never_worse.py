@@ -99,7 +99,6 @@ def teams(draw: st.DrawFn, number: int) -> Team:
     namespace, name, template = NAMESPACES[number % 2], f"t{number}", draw(templates())
     target = TargetRef("Deployment", name, "apps/v1")
     made = replace(vpa(), namespace=namespace, name=name, uid=f"vpa-{name}", target_ref=target)
-    # Policy and covered containers stay: what they no longer touch is as in the template again in a new pod.
     values = ContainerPolicy("*", controlled_values=draw(st.sampled_from(ControlledValues)))
     covered = tuple(c.name for c in template)[: draw(st.sampled_from([1, 2]))]
     made = replace(draw(recommendations(made, covered)), container_policies=(values,))
@@ -179,6 +178,13 @@ class NeverWorse(RuleBasedStateMachine):
     def policy_changes(self, pick: int, made: UpdatePolicy) -> None:
         team = self._team(pick)
         team.vpa = replace(team.vpa, update_policy=made)
+
+    @rule(pick=picks, values=st.sampled_from(ControlledValues), most=st.integers(1, 2), data=st.data())
+    def vpa_covers_more_or_less(self, pick: int, values: ControlledValues, most: int, data: st.DataObject) -> None:
+        """What a VPA no longer touches is as in the template again in a new pod."""
+        team = self._team(pick)
+        changed = replace(team.vpa, container_policies=(ContainerPolicy("*", controlled_values=values),))
+        team.vpa = data.draw(recommendations(changed, tuple(c.name for c in team.template)[:most]))
 
     @rule(pick=picks, replicas=st.integers(1, 5))
     def team_is_scaled(self, pick: int, replicas: int) -> None:
