@@ -12,6 +12,7 @@ from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList
 from autoscaling.runtime.api_group import ApiGroup
+from autoscaling.runtime.collector import caches_uncollected
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
@@ -70,7 +71,8 @@ async def work(
     prometheus = PrometheusAccess.of(config, process, metrics)
     tasks = caches.start()
     try:
-        await caches.wait_synced(SYNC_SECONDS)
+        with caches_uncollected():
+            await caches.wait_synced(SYNC_SECONDS)
         log.info("caches filled", pods=len(caches.pods.snapshot()), vpas=len(caches.vpas.snapshot()))
         usage, standing = prometheus.usage(caches, usage_source(config, client, metrics))
         parts = Parts(

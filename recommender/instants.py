@@ -34,11 +34,14 @@ def nanoseconds(duration: timedelta) -> int:
     return max(NEVER, min(LATEST, duration // _MICROSECOND * 1000))
 
 
+@lru_cache(maxsize=4096)
 def instant(moment: datetime | None) -> int:
     """Return a moment as nanoseconds since the Unix epoch; ``NEVER`` for None.
 
     Args:
         moment: An aware datetime; outside the years 1678 to 2261 the nearest instant in range is taken.
+
+    The time of a round is asked for with each of its pods, so that what is made of moments is kept.
     """
     if moment is None:
         return NEVER

@@ -179,6 +179,8 @@ class OwnerKeys:
         self._past: PastOwners | None = None
         self._selectors: dict[str, Selector] = {}
         self._kept = 0
+        self._labels: Mapping[str, str] | None = None
+        self._labels_key = SharingKey("", {})
 
     def __len__(self) -> int:
         """Number of direct controllers that are remembered."""
@@ -187,13 +189,19 @@ class OwnerKeys:
     def __call__(self, pod: Pod) -> SharingKey:
         """Return the key of a pod."""
         if not self.rules.is_any:
-            return by_all_labels(pod)
+            return self._by_labels(pod)
         controller = pod_controller(pod)
         if controller is not None:
             return self._controlled(pod, controller)
         if not pod.uid:
             return self._past_key(pod)
-        return SharingKey("uncontrolled", {}, Basis.CONTROLLER) if self.rules.by_controller else by_all_labels(pod)
+        return SharingKey("uncontrolled", {}, Basis.CONTROLLER) if self.rules.by_controller else self._by_labels(pod)
+
+    def _by_labels(self, pod: Pod) -> SharingKey:
+        """Return the key by labels: the one of the pod before where that shares them, as replicas do."""
+        if pod.labels is not self._labels:
+            self._labels, self._labels_key = pod.labels, by_all_labels(pod)
+        return self._labels_key
 
     def _controlled(self, pod: Pod, controller: ControllerKey) -> SharingKey:
         """Return the key of a pod that has a controller."""

@@ -36,19 +36,29 @@ class ReadingTally:
 
     standing: Counter[Source] = field(default_factory=Counter)
     once: Counter[Source] = field(default_factory=Counter)
+    _last: Pod | None = None
+    _last_counts: tuple[tuple[Source, int], ...] = ()
 
     def replace(self, old: Pod | None, new: Pod | None) -> None:
         """Take in that a pod came, changed or went; None where there was or is none."""
         if old is not None:
-            self.standing.subtract(readings(old))
+            for source, count in self._counts(old):
+                self.standing[source] -= count
         if new is not None:
-            self.standing.update(readings(new))
+            for source, count in self._counts(new):
+                self.standing[source] += count
 
     def add(self, pod: Pod, containers: Iterable[str]) -> None:
         """Take in that some containers of a pod were read besides, as after OOM kills."""
         reported = _reported(pod)
         for name in containers:
             self.once[_source(pod.container(name) or Container(name), reported)] += 1
+
+    def _counts(self, pod: Pod) -> tuple[tuple[Source, int], ...]:
+        """Return how often a pod is read, by source: told by the pod before where that has the same parts."""
+        if self._last is None or not _share_parts(pod, self._last):
+            self._last, self._last_counts = pod, tuple(Counter(readings(pod)).items())
+        return self._last_counts
 
     def take(self) -> dict[Source, int]:
         """Return the readings of one round, by their sources; the next round starts with those that come again."""
@@ -68,6 +78,16 @@ def readings(pod: Pod) -> list[Source]:
         reporting = {status.name for status in pod.init_statuses if status.resources is not None}
         found += [_source(container, reporting) for container in pod.init_containers]
     return found
+
+
+def _share_parts(pod: Pod, other: Pod) -> bool:
+    """Say whether pods have the same objects for containers and statuses, as undisturbed replicas do."""
+    return (
+        pod.containers is other.containers
+        and pod.statuses is other.statuses
+        and pod.init_containers is other.init_containers
+        and pod.init_statuses is other.init_statuses
+    )
 
 
 def _reported(pod: Pod) -> set[str]:

@@ -72,12 +72,13 @@ class ObjectTable(Generic[T]):
         Returns:
             The change, or None when this very version is known already.
         """
-        if self._versions.get(key) == resource_version and resource_version:
+        if resource_version and self._versions.get(key) == resource_version:
             return None
         old = self._objects.get(key)
         self._objects[key] = value
         self._versions[key] = resource_version
-        self._unreadable.pop(key, None)
+        if self._unreadable:
+            self._unreadable.pop(key, None)
         self._note()
         return Change(key, old, value)
 

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector around bulk work."""
+"""Python's cyclic garbage collector around bulk work, and while a process fills its caches."""
 
 from __future__ import annotations
 
@@ -20,3 +20,22 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def caches_uncollected() -> Iterator[None]:
+    """Keep the collector from what a process takes in at its start, then and for good.
+
+    Most of that stays for as long as the process does, and forms no cycles: going through it again and again while it
+    grows takes a sixth of a start with 100,000 pods. What is dropped later is freed all the same, with its last
+    reference.
+    Unlike ``collector_paused`` this is to be kept over awaits, but only until the caches are full.
+
+    Spec: performance R-6.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -12,6 +12,7 @@ import structlog
 from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
+from autoscaling.runtime.collector import collector_paused
 from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
 from autoscaling.vpa import Vpa
 from recommender.cautions import judged_types
@@ -87,8 +88,9 @@ class Loop:
         if keep_windows:
             # A window goes on only in a container that is known.
             await self._load_pods(now)
-        failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
-        self.model.strategies.take_up(self.model.groups(), stored)
+        with collector_paused():
+            failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
+            self.model.strategies.take_up(self.model.groups(), stored)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
             self.parts.metrics.show_left_out({failure.checkpoint.kind: 1})
@@ -194,8 +196,10 @@ class Loop:
         gone = [pod for pod in caches.take_killed() if (pod.namespace, pod.name) not in current]
         # With the memory saver a pod that was left out may be wanted by a VPA that is new.
         is_each_due = self.model.settings.memory_saver
-        for pod in await self._owners.to_observe([*pods, *gone], self.seen, is_each_due=is_each_due):
-            self.model.observe_pod(pod, now)
+        due = await self._owners.to_observe([*pods, *gone], self.seen, is_each_due=is_each_due)
+        with collector_paused():
+            for pod in due:
+                self.model.observe_pod(pod, now)
         vanished = [key for key in self.model.pods if key not in current and key not in caches.pods.unreadable]
         self.seen = current
         return vanished

@@ -146,6 +146,15 @@ def test_upstreams_way_has_one_history_for_each_set_of_labels() -> None:
     assert world.keys.doubtful([one]) == []
 
 
+def test_replicas_that_share_their_labels_share_their_key() -> None:
+    """Spec: recommender:3.1; performance R-6: the key that is kept is that of no other labels."""
+    keys = World(BY_LABELS).keys
+    first, other = pod("p", app="a", tier="web"), pod("r", app="b")
+    assert keys(first) == keys(replace(first, name="q")) == by_all_labels(first)
+    assert keys(other) == by_all_labels(other)
+    assert keys(replace(first, namespace="elsewhere")) == by_all_labels(first)
+
+
 def test_two_workloads_with_the_same_labels_are_kept_apart() -> None:
     """Spec: case:23."""
     world = World().put(workload("StatefulSet", "sts0"), workload("StatefulSet", "sts1"))

@@ -68,3 +68,14 @@ def test_a_killed_container_is_read_once_more() -> None:
     tally.add(killed, ["main", "side", "left the spec"])
     assert tally.take() == {Source.SPEC: 3, Source.STATUS: 2}
     assert tally.take() == {Source.SPEC: 1, Source.STATUS: 1}
+
+
+def test_replicas_are_counted_one_by_one() -> None:
+    """Spec: recommender:10; performance R-6: pods that share their parts are read alike, and others are not."""
+    tally, first = ReadingTally(), reporting(TWO, "side")
+    second, silent = replace(first, name="q"), replace(first, name="r", statuses=())
+    for each in (first, second, silent, replace(silent, name="s", init_containers=(SETUP,))):
+        tally.replace(None, each)
+    assert tally.take() == {Source.SPEC: 6, Source.STATUS: 2, Source.INIT_SPEC: 1}
+    tally.replace(second, replace(second, statuses=()))
+    assert tally.take() == {Source.SPEC: 7, Source.STATUS: 1, Source.INIT_SPEC: 1}
