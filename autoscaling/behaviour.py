@@ -286,6 +286,12 @@ class Behaviour:
         "started after such a kill is given no memory before it runs. Otherwise resizes go on, and so do the kills.",
     )
 
+    future_kills_wait: bool = _switch(
+        "case 14",
+        "A kill for lack of memory that a node, its clock ahead of the updater's, dates more than ten seconds into the "
+        "future counts as a quick one only when that time has come. Otherwise it does at once, and one dated far ahead "
+        "for as long as the pod lives.",
+    )
     templates_are_read: bool = _switch(
         "K-17",
         "A limit keeps the ratio to its request that the template of the pod's controller has, however often a resize "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from autoscaling.pod import Pod, Termination
 from autoscaling.policy import container_policy, scaling_mode
@@ -13,6 +14,9 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.priority import Priority, observed_containers
 from updater.settings import Settings
+
+CLOCK_SKEW: Final = timedelta(seconds=10)
+"""How far the clock of a node may be ahead of ours, the time that a status takes to get here aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ def quickly_killed(pod: Pod, circumstances: Circumstances) -> frozenset[str]:
         if ended.reason == "OOMKilled"
         and (observed is None or name in observed)
         and scaling_mode(container_policy(vpa, name)) is not ScalingMode.OFF
-        and _is_quick(ended, threshold, circumstances.now)
+        and _is_quick(ended, threshold, circumstances)
     )
 
 
@@ -86,7 +90,9 @@ def next_change(pod: Pod, circumstances: Circumstances) -> datetime | None:
     kills = [s.last_terminated.finished_at for s in pod.statuses if s.last_terminated is not None]
     if kills:
         threshold = _oom_threshold(circumstances.vpa, settings)
-        moments += [finished + threshold for finished in kills if finished is not None]
+        told = [finished for finished in kills if finished is not None]
+        turns = (threshold, -CLOCK_SKEW) if settings.behaviour.future_kills_wait else (threshold,)
+        moments += [finished + turn for finished in told for turn in turns]
     return min((moment for moment in moments if moment > now), default=None)
 
 
@@ -159,11 +165,17 @@ def _oom_threshold(vpa: Vpa, settings: Settings) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def _is_quick(ended: Termination, threshold: timedelta, now: datetime) -> bool:
-    """Say whether a run was short and ended a short while ago; a missing time was long ago, a future one is recent."""
+def _is_quick(ended: Termination, threshold: timedelta, circumstances: Circumstances) -> bool:
+    """Say whether a run was short and ended a short while ago; a missing time was long ago.
+
+    To upstream any time in the future is a short while ago; with ``future_kills_wait`` one within ``CLOCK_SKEW`` is
+    (case:14).
+    """
     if ended.started_at is None or ended.finished_at is None:
         return False
-    return ended.finished_at - ended.started_at < threshold and now - ended.finished_at < threshold
+    ago = circumstances.now - ended.finished_at
+    is_to_come = circumstances.settings.behaviour.future_kills_wait and ago < -CLOCK_SKEW
+    return ended.finished_at - ended.started_at < threshold and ago < threshold and not is_to_come
 
 
 def _holds(requirement: EvictionRequirement, requests: ResourceList, target: ResourceList) -> bool:

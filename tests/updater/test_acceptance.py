@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoscaling.pod import ContainerStatus, Pod, Termination
 from autoscaling.vpa import (
@@ -29,6 +31,7 @@ from tests.updater.situations import (
     OUT_OF_BOUNDS,
     RECREATE,
     SECOND,
+    Scene,
     annotated,
     circumstances,
     killed,
@@ -264,6 +267,53 @@ def test_without_update_policy_there_is_no_requirement() -> None:
 )
 def test_when_the_time_alone_may_change_a_judgement(row: str, subject: Pod, expected: datetime | None) -> None:
     assert next_change(subject, circumstances(vpa_of(IPOR))) == expected, row
+
+
+SKEW = 10 * SECOND
+
+
+@pytest.mark.parametrize("settings", [GATES_ON, EVENKEEL])
+@pytest.mark.parametrize(
+    ("row", "ago", "in_upstream", "in_evenkeel"),
+    [
+        ("case:14 A", timedelta(days=9), False, False),
+        ("case:14 B", -30 * SECOND, True, False),
+        ("case:14 B", -SKEW - SECOND, True, False),
+        ("case:14 B", -SKEW, True, True),
+        ("case:14 B", -HOUR, True, False),
+        ("case:14 C", 2 * MINUTE, True, True),
+        ("case:14 C", TEN - SECOND, True, True),
+        ("case:14 C", TEN, False, False),
+    ],
+)
+def test_only_kills_of_a_short_while_ago_count(
+    row: str, ago: timedelta, in_upstream: bool, in_evenkeel: bool, settings: Settings
+) -> None:
+    # Within bounds and too young for anything but a quick kill to count.
+    within = vpa_of(IPOR, recommended("c", "102m/204Mi", lower="50m/100Mi", upper="1/1Gi"), minimum=1)
+    played = Scene(within, (killed(small(), 3 * MINUTE, ago),), settings=settings).played()
+    expected = in_upstream if settings is GATES_ON else in_evenkeel
+    assert (played.decisions[0].reason is Reason.QUICK_OOM) is expected, row
+    assert played.decisions[0].reason in {Reason.QUICK_OOM, Reason.TOO_YOUNG}, row
+
+
+def test_a_kill_in_the_future_counts_when_its_time_has_come() -> None:
+    within = vpa_of(IPOR, recommended("c", "150m/300Mi", lower="50m/100Mi", upper="1/1Gi"), minimum=1)
+    made = Scene(within, (killed(small(), 3 * MINUTE, -HOUR),), settings=EVENKEEL)
+    reasons: list[Reason] = []
+    memory = made.memory
+    for now in (NOW, NOW + HOUR - SKEW - SECOND, NOW + HOUR - SKEW, NOW + HOUR + TEN):
+        played = replace(made, memory=memory, now=now).played()
+        memory = played.memory
+        reasons.append(played.decisions[0].reason)
+    assert reasons == [Reason.TOO_YOUNG, Reason.TOO_YOUNG, Reason.QUICK_OOM, Reason.TOO_YOUNG], "case:14"
+
+
+@given(st.integers(-100_000, 100_000), st.integers(0, 700))
+def test_no_other_kill_is_quick_than_upstream_holds_for_quick(ago: int, ran: int) -> None:
+    subject = killed(small(), ran * SECOND, ago * SECOND)
+    upstream, ours = (is_quick_oom(subject, circumstances(vpa_of(IPOR), each)) for each in (GATES_ON, EVENKEEL))
+    assert ours == (upstream and ago >= -10), "case:14"
 
 
 AS_RECOMMENDED = small(requests="250m/300Mi")
