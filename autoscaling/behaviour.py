@@ -208,9 +208,11 @@ class Behaviour:
     )
     infeasible_memory: bool = _switch(
         "B-28, K-2, K-4",
-        "An error of the node in the middle of a resize is waited for as one in progress, and mode InPlace sends "
-        "nothing while a resize waits or the group's budget is used up. Otherwise an error leads to eviction at once, "
-        "and mode InPlace sends the same resize every round.",
+        "An error of the node in the middle of a resize is waited for as one in progress. Mode InPlace sends nothing "
+        "while a resize waits or the group's budget is used up; what its node has refused for good, a pod gives back, "
+        "and it is tried again when the node has other amounts or labels, when less is asked for, or after a pause "
+        "that grows. Otherwise an error leads to eviction at once, and mode InPlace sends the same resize every round, "
+        "but after a refusal only once more unless less is recommended.",
     )
     converged_means_compared: bool = _switch(
         "B-45",
@@ -291,6 +293,12 @@ class Behaviour:
         "A kill for lack of memory that a node, its clock ahead of the updater's, dates more than ten seconds into the "
         "future counts as a quick one only when that time has come. Otherwise it does at once, and one dated far ahead "
         "for as long as the pod lives.",
+    )
+    node_policies_are_learnt: bool = _switch(
+        "case 34",
+        "A node that has called a resize of a guaranteed pod infeasible for its static CPU or memory manager gets no more "
+        "of these for a day: such pods are resized in their other resource only, evicted instead in mode "
+        "InPlaceOrRecreate, and left alone in mode InPlace. Otherwise every pod there is tried again and again.",
     )
     templates_are_read: bool = _switch(
         "K-17",

@@ -117,6 +117,12 @@ class ContainerStatus:
     terminated: Termination | None = None
     last_terminated: Termination | None = None
 
+    @property
+    def accepted_requests(self) -> ResourceList:
+        """Requests that the kubelet has accepted; where it does not say, those in force, as the runtime rounds them."""
+        in_force = self.resources.requests if self.resources is not None else None
+        return {**(in_force or {}), **(self.allocated or {})}
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:

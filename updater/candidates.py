@@ -105,6 +105,23 @@ def sort_out(members: Iterable[Member], groups: Groups, circumstances: Circumsta
     return Sorted(tuple(candidates), tuple(refusals), tuple(timed))
 
 
+def in_sending_order(candidates: tuple[Candidate, ...], circumstances: Circumstances) -> tuple[Candidate, ...]:
+    """Return the pods to resize in the order in which they are sent: those that only shrink first (beyond:B-24)."""
+    if not circumstances.settings.behaviour.free_room:
+        return candidates
+    return tuple(sorted(candidates, key=_asks_for_more))
+
+
+def _asks_for_more(candidate: Candidate) -> bool:
+    """Say whether a recommendation asks for more of anything than a pod has."""
+    pod, recommendation = candidate.member.pod, candidate.processed.recommendation
+    for container in pod.containers:
+        entry, actual = recommendation.of(container.name), pod.actual_resources(container)
+        if entry is not None and any(amount > actual.request(name) for name, amount in entry.target.items()):
+            return True
+    return False
+
+
 def refusal_of(pod: Pod, reason: Reason, circumstances: Circumstances) -> Refusal:
     """Return why a pod is left alone, and what its node lacks where the pod waits for room (beyond:B-41)."""
     rooms, behaviour = circumstances.rooms, circumstances.settings.behaviour

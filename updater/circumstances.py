@@ -12,7 +12,8 @@ from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import NO_TEMPLATE, Template, Workload
 from updater.backoff import Backoff
 from updater.eviction_loop import Loops
-from updater.infeasible import InfeasibleMemory
+from updater.infeasible import InfeasibleMemory, InfeasibleResizes
+from updater.node_policies import NodePolicies
 from updater.recall import Recall
 from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
@@ -39,6 +40,8 @@ class Memory:
     backoff: Backoff = field(default_factory=Backoff)
     recall: Recall = field(default_factory=Recall, compare=False)
     loops: Loops = field(default_factory=Loops)
+    node_policies: NodePolicies = field(default_factory=NodePolicies)
+    infeasible_resizes: InfeasibleResizes = field(default_factory=InfeasibleResizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,9 +74,7 @@ def _given(container: Container, status: ContainerStatus | None) -> ContainerTar
     """Return what a container was given of what its spec has; None where its status does not say."""
     if status is None or status.resources is None:
         return None
-    asked, limits = container.resources, status.resources.limits or {}
-    # The kubelet accepts requests as they are, and reports those in force as the runtime rounds them.
-    accepted = {**(status.resources.requests or {}), **(status.allocated or {})}
+    asked, limits, accepted = container.resources, status.resources.limits or {}, status.accepted_requests
     claimed = [
         name
         for name in CONTROLLED

@@ -43,6 +43,8 @@ TYPE_OF_REASON: Final[Mapping[Reason, str]] = MappingProxyType(
     {
         Reason.CLAIM_RELEASED: RESIZE_BLOCKED,
         Reason.RESIZE_BLOCKED: RESIZE_BLOCKED,
+        Reason.RESIZE_INFEASIBLE: RESIZE_BLOCKED,
+        Reason.NODE_KEEPS_IT: RESIZE_BLOCKED,
         Reason.NO_OTHER_NODE: RESIZE_BLOCKED,
         Reason.NO_ROOM: RESIZE_BLOCKED,
         Reason.NODE_NOT_READY: RESIZE_BLOCKED,

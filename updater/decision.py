@@ -251,6 +251,10 @@ class Reason(Enum):
         "claim_released",
         "The resize cannot be had, nor can the pod move, so its spec goes back to what it has.",
     )
+    NODE_KEEPS_IT = (
+        "node_keeps_it",
+        "The pod's node keeps cores or memory of guaranteed pods as they are, and only a new pod can have others.",
+    )
     REPLACED_BY_THE_SAME = (
         "replaced_by_the_same",
         "A new pod of the controller's template would ask for what this one has, so evicting it would not help.",
@@ -258,6 +262,10 @@ class Reason(Enum):
     RESIZE_BLOCKED = (
         "resize_blocked",
         "The pod can neither grow on its node nor move to another one, and is tried again later.",
+    )
+    RESIZE_INFEASIBLE = (
+        "resize_infeasible",
+        "The resize was refused for good, and is tried again when the node changes, when less is asked for or later.",
     )
     ROUND_ENDED = (
         "round_ended",

@@ -124,10 +124,12 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             "updater:P-9", "Change spec.updatePolicy.evictionRequirements if that is not what was meant."
         ),
         Reason.INFEASIBLE_REMEMBERED: Guidance(
-            "updater:C-3", "Lower maxAllowed, replace the pod, or use mode InPlaceOrRecreate."
+            "updater:C-3",
+            "Lower maxAllowed, replace the pod, use mode InPlaceOrRecreate, or --behaviour infeasible_memory=true.",
         ),
         Reason.NO_LESS_FOR_THE_POD: Guidance(
-            "updater:P-7", "Lower maxAllowed, replace the pod, or use mode InPlaceOrRecreate."
+            "updater:P-7",
+            "Lower maxAllowed, replace the pod, use mode InPlaceOrRecreate, or --behaviour infeasible_memory=true.",
         ),
         Reason.NOTHING_TO_APPLY: Guidance(
             "updater:X-4", "Look at the container policies: all may have mode Off.", (_FAIL,)
@@ -232,7 +234,16 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             "beyond:B-25", "Give nodes more room, or lower maxAllowed.", switches=("free_room",)
         ),
         Reason.CLAIM_RELEASED: Guidance(
-            "beyond:B-24", "Give nodes more room, or lower maxAllowed.", (_RESIZE,), ("free_room",)
+            "beyond:B-24, beyond:B-28",
+            "Give nodes more room, or lower maxAllowed.",
+            (_RESIZE,),
+            ("free_room", "infeasible_memory"),
+        ),
+        Reason.NODE_KEEPS_IT: Guidance(
+            "case:34, resize:R44",
+            "Use mode InPlaceOrRecreate, replace the pod, or run it on nodes without a static CPU or memory manager.",
+            (_EVICT, _SKIP),
+            ("node_policies_are_learnt",),
         ),
         Reason.REPLACED_BY_THE_SAME: Guidance(
             "beyond:B-25, updater:K-17",
@@ -241,6 +252,11 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         ),
         Reason.RESIZE_BLOCKED: Guidance(
             "beyond:B-24", "Give nodes more room, or lower maxAllowed.", switches=("free_room",)
+        ),
+        Reason.RESIZE_INFEASIBLE: Guidance(
+            "beyond:B-28, updater:K-4",
+            "Lower maxAllowed to what nodes have, replace the pod, or use mode InPlaceOrRecreate.",
+            switches=("infeasible_memory",),
         ),
         Reason.ROUND_ENDED: Guidance("updater:M-21", "Wait, or raise --eviction-rate-limit and --eviction-rate-burst."),
     }

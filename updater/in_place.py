@@ -23,7 +23,7 @@ class Verdict(Enum):
     EVICT = "evict"
     """InPlaceOrRecreate only."""
     INFEASIBLE = "infeasible"
-    """InPlace only: the resize before was infeasible, this recommendation is to be remembered."""
+    """InPlace only: the resize before was infeasible, which is to be remembered."""
     INFEASIBLE_REMEMBERED = "infeasible_remembered"
     """InPlace only: this or a lower recommendation was infeasible before."""
 
@@ -68,7 +68,7 @@ def decide_in_place(pod: Pod, group: Group | Reason, circumstances: Circumstance
     status = resize_progress(pod, settings.behaviour)
     if status is not None:
         return _decide_resizing(pod, status, group, circumstances)
-    if group.bears(pod) or _needs_no_budget(pod, settings):
+    if _is_borne(pod, group, settings):
         return _APPROVED
     return _deferred(group.shortage)
 
@@ -81,12 +81,13 @@ def heeds_deferral(circumstances: Circumstances) -> bool:
     return not circumstances.is_in_place_only or circumstances.settings.behaviour.infeasible_memory
 
 
-def _needs_no_budget(pod: Pod, settings: Settings) -> bool:
-    """Say whether a resize of a pod needs no budget of its group, as far as that can be told from the pod alone.
+def _is_borne(pod: Pod, group: Group, settings: Settings) -> bool:
+    """Say whether a group bears the resize of a pod of it, as far as that can be told from the pod alone.
 
     With ``pdbs_are_read_too`` it is told from what the resize would change (see ``restart_within_budgets``).
     """
-    return settings.behaviour.pdbs_are_read_too or (settings.skips_disruption_budget and is_restart_free(pod))
+    needs_none = settings.skips_disruption_budget and is_restart_free(pod)
+    return group.bears(pod) or needs_none or settings.behaviour.pdbs_are_read_too
 
 
 def is_restart_free(pod: Pod) -> bool:
@@ -105,8 +106,11 @@ def _decide_resizing(
 ) -> InPlaceDecision:
     """Decide on a pod in the middle of a resize (updater C-3 rows 6 to 8)."""
     if circumstances.is_in_place_only:
-        infeasible = status is ResizeStatus.INFEASIBLE
-        return InPlaceDecision(Verdict.INFEASIBLE) if infeasible else _deferred(Reason.RESIZE_PENDING)
+        if status is not ResizeStatus.INFEASIBLE:
+            return _deferred(Reason.RESIZE_PENDING)
+        if heeds_deferral(circumstances) and not _is_borne(pod, group, circumstances.settings):
+            return _deferred(group.shortage)
+        return InPlaceDecision(Verdict.INFEASIBLE)
     clearance = clear_fallback(pod, status, group, circumstances)
     verdict = Verdict.EVICT if clearance.is_given else Verdict.DEFERRED
     return InPlaceDecision(verdict, clearance.reason, is_timed=True)

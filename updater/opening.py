@@ -13,14 +13,15 @@ from autoscaling.pod import Pod
 from autoscaling.vpa import UpdateMode
 from autoscaling.workload import Workload
 from updater.acceptance import next_change
-from updater.candidates import Candidate, acts_in_place, sort_out
+from updater.attempt import PendingEviction
+from updater.candidates import Candidate, acts_in_place, in_sending_order, sort_out
 from updater.circumstances import Circumstances
 from updater.decision import Decision, VpaScope, left_alone
 from updater.group import Groups, form_groups
 from updater.ledger import Ledger
 from updater.resize_progress import resize_progress
 from updater.selection import ControlledPods
-from updater.vpa_work import PendingEviction, VpaWork, in_sending_order
+from updater.vpa_work import VpaWork
 
 _FOR_EVER: Final = datetime.max.replace(tzinfo=UTC)
 

@@ -10,9 +10,11 @@ from autoscaling.limitrange import NO_LIMITS
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
 from autoscaling.vpa import Recommendation
+from updater.attempt import Attempt
 from updater.backoff import Refused
 from updater.circumstances import Circumstances, Memory
 from updater.decision import Action, Decision, Outcome, Reason, left_alone
+from updater.infeasible import InfeasibleResize
 from updater.ledger import Ledger
 from updater.opening import opening_of
 from updater.protection import restarts_under_way
@@ -21,7 +23,7 @@ from updater.selection import ControlledPods, Selection, select
 from updater.settings import Settings
 from updater.snapshot import Snapshot
 from updater.storm_levels import StormLevels, StormLimits
-from updater.vpa_work import Attempt, VpaWork
+from updater.vpa_work import VpaWork
 
 _CALLS = frozenset({Action.RESIZE, Action.EVICT})
 _ATTEMPTS = _CALLS | {Action.FAIL}
@@ -53,6 +55,7 @@ class Findings:
     Args:
         timed: Pods whose time in the middle of a resize was asked for.
         infeasible: Recommendations found infeasible, by UID of the pod.
+        refused_for_good: Resizes found infeasible.
         wanting: UIDs of pods whose node has no room for them.
         released: UIDs of pods that gave their claim back.
         refused: Calls that were refused.
@@ -61,6 +64,7 @@ class Findings:
 
     timed: tuple[Pod, ...]
     infeasible: Mapping[str, Recommendation]
+    refused_for_good: tuple[InfeasibleResize, ...]
     wanting: tuple[str, ...]
     released: tuple[str, ...]
     refused: tuple[Refused, ...]
@@ -114,12 +118,18 @@ class Plan:
             memory = replace(
                 memory,
                 infeasible=memory.infeasible.keeping(selection.live_uids),
+                infeasible_resizes=memory.infeasible_resizes.looking(
+                    snapshot.pods, selection.live_uids, settings.behaviour
+                ),
                 rooms=memory.rooms.keeping(selection.live_uids),
                 backoff=memory.backoff.keeping(selection.live_uids),
                 sightings=memory.sightings.keeping(selection.live_uids),
             )
         if settings.behaviour.eviction_only_when_it_helps:
             memory = replace(memory, loops=memory.loops.looking(selection.controlled, snapshot.limits, now))
+        if settings.behaviour.node_policies_are_learnt:
+            nodes, behaviour = snapshot.surroundings.nodes, settings.behaviour
+            memory = replace(memory, node_policies=memory.node_policies.looking(snapshot.pods, nodes, now, behaviour))
         dropped = tuple(left_alone(d.vpa, d.reason, detail=d.detail) for d in selection.dropped)
         rooms, storms = _rooms(snapshot, settings), _storms(snapshot, settings)
         started = Round(snapshot, selection, now, memory, settings, rooms, storms)
@@ -130,6 +140,7 @@ class Plan:
         """What the next round is to get, as far as this one has come."""
         timed: list[Pod] = []
         infeasible: dict[str, Recommendation] = {}
+        refused_for_good: list[InfeasibleResize] = []
         wanting: list[str] = []
         released: list[str] = []
         refused: list[Refused] = []
@@ -139,6 +150,7 @@ class Plan:
         while findings is not None:
             timed += findings.timed
             infeasible |= findings.infeasible
+            refused_for_good += findings.refused_for_good
             wanting += findings.wanting
             released += findings.released
             refused += findings.refused
@@ -151,6 +163,7 @@ class Plan:
         return replace(
             carried,
             infeasible=carried.infeasible.remembering(infeasible),
+            infeasible_resizes=carried.infeasible_resizes.seeing(refused_for_good, now),
             backoff=carried.backoff.after(refused, now),
             rooms=carried.rooms.seeing(wanting, released, now),
             storms=self.storms,
@@ -343,11 +356,12 @@ def _corrected(plan: Plan, attempt: Attempt, outcome: Outcome) -> Plan:
 
 def _findings(work: VpaWork, earlier: Findings | None) -> Findings | None:
     """Return what the work on a VPA adds to the memory, with what was found before."""
-    if not (work.timed or work.infeasible or work.wanting or work.released or work.refused):
+    found = (work.timed, work.infeasible, work.refused_for_good, work.wanting, work.released, work.refused)
+    if not any(found):
         return earlier
     recommendation = work.circumstances.vpa.recommendation
     infeasible = dict.fromkeys(work.infeasible, recommendation) if recommendation is not None else {}
-    return Findings(work.timed, infeasible, work.wanting, work.released, work.refused, earlier)
+    return Findings(work.timed, infeasible, work.refused_for_good, work.wanting, work.released, work.refused, earlier)
 
 
 def _rooms(snapshot: Snapshot, settings: Settings) -> Rooms | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from updater import evicting, shaping
 from updater.claim_release import unless_paused
+from updater.feasibility import unless_infeasible
 from updater.fitting import within_free_room
+from updater.kept_resources import unless_node_keeps_it
 from updater.memory_shrink import memory_within_use, never_for_less
 from updater.namespace_bounds import within_limit_ranges, within_quotas
 from updater.partial_resize import only_what_is_worth_it
@@ -26,12 +28,14 @@ RESIZE_STEPS: tuple[shaping.Step, ...] = (
     only_what_runs,
     memory_within_use,
     qos_class_kept,
+    unless_node_keeps_it,
     within_limit_ranges,
     within_quotas,
     restart_within_budgets,
     within_free_room,
     # What was cut to the room of the node may leave an amount as it was, and that may be out of bounds by now.
     within_limit_ranges,
+    unless_infeasible,
     resize_within_storm_budgets,
     unless_paused,
 )

@@ -39,7 +39,7 @@ class Interest:
     def of(cls, behaviour: Behaviour) -> Interest:
         """Return what the rules that are on ask for."""
         return cls(
-            nodes=behaviour.free_room,
+            nodes=behaviour.free_room or behaviour.infeasible_memory,
             budgets=behaviour.pdbs_are_read_too,
             quotas=behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
             memory=behaviour.memory_shrink_guard,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
+from updater.attempt import Attempt, PendingEviction
 from updater.audit import Audit
 from updater.backoff import TELLING, Refused
 from updater.candidates import Candidate, acts_in_place
@@ -16,8 +17,10 @@ from updater.claim_release import releasable
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
+from updater.feasibility import is_infeasible_now, refused_by_node, refused_by_server
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place, heeds_deferral
+from updater.infeasible import InfeasibleResize
 from updater.ledger import Claim, Ledger
 from updater.memory_shrink import is_spared
 from updater.patches import Patch, in_place_patches, is_already_requested, resize_patch
@@ -35,22 +38,6 @@ _UNCERTAIN = frozenset({Outcome.UNTIMELY, Outcome.GONE})
 
 
 @dataclass(frozen=True, slots=True)
-class PendingEviction:
-    """A pod that is to be evicted when the resizes are done, and why."""
-
-    candidate: Candidate
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A call that is taken for successful until its outcome is known."""
-
-    decision: Decision
-    candidate: Candidate
-
-
-@dataclass(frozen=True, slots=True)
 class VpaWork:
     """What is left to do for one VPA.
 
@@ -64,7 +51,8 @@ class VpaWork:
         evictions: Pods to evict, in order; grows by those whose resize failed.
         resized: How many of the resizes have been decided.
         evicted: How many of the evictions have been decided.
-        infeasible: UIDs of pods for which the VPA's recommendation was found infeasible.
+        infeasible: UIDs of pods for which the VPA's recommendation was found infeasible, where that is remembered.
+        refused_for_good: Resizes that were found infeasible, where those are remembered.
         wanting: UIDs of pods whose node has no room for them.
         released: UIDs of pods that gave their claim back.
         current: The decision that waits for its outcome, None where none does.
@@ -80,6 +68,7 @@ class VpaWork:
     resized: int = 0
     evicted: int = 0
     infeasible: tuple[str, ...] = ()
+    refused_for_good: tuple[InfeasibleResize, ...] = ()
     wanting: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
@@ -123,9 +112,9 @@ class VpaWork:
         """Give back what an attempt had reserved, and fold in what came of it."""
         decision = attempt.decision
         work = replace(self, ledger=self.ledger.without_claim(decision.claim))
-        if decision.reason is Reason.CLAIM_RELEASED:
+        if attempt.gives_back:
             work = replace(work, released=tuple(uid for uid in work.released if uid != decision.uid))
-        elif _is_disruption(attempt):
+        elif attempt.is_disruption:
             work = replace(work, groups=work.groups.after_failure(attempt.candidate.member.group))
         return _after_failure(work, attempt, outcome)
 
@@ -166,7 +155,7 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     if candidate.reason is Reason.RESIZE_WITHOUT_EFFECT:
         return _to_be_evicted(work, candidate, candidate.reason)
     if decision.verdict is Verdict.INFEASIBLE:
-        work = _remembering(work, candidate)
+        work = _remembering(work, refused_by_node(pod, circumstances))
     return _resize(work, candidate)
 
 
@@ -190,8 +179,10 @@ def _resize(work: VpaWork, candidate: Candidate) -> VpaWork:
     if isinstance(shaped, Proposal):
         return replace(work, current=_attempt(work, drafted, shaped, expired))
     if shaped.reason is Reason.NO_ROOM:
-        return _without_room(work, candidate, shaped)
-    if shaped.helps_to_evict and not work.circumstances.is_in_place_only:
+        work = replace(work, wanting=(*work.wanting, pod.uid))
+    if work.circumstances.is_in_place_only:
+        return _staying(work, pod, shaped)
+    if shaped.helps_to_evict or (shaped.reason is Reason.NO_ROOM and _has_waited(pod, work.circumstances)):
         return _to_be_evicted(work, candidate, shaped.reason)
     return replace(work, current=_held_back(work, pod, shaped))
 
@@ -234,31 +225,19 @@ def _why_not_sent(work: VpaWork, pod: Pod, resize: Patch) -> Reason | None:
     return circumstances.memory.backoff.holds_back(pod.uid, resize, circumstances.now)
 
 
-def in_sending_order(candidates: tuple[Candidate, ...], circumstances: Circumstances) -> tuple[Candidate, ...]:
-    """Return the pods to resize in the order in which they are sent: those that only shrink first (beyond:B-24)."""
-    if not circumstances.settings.behaviour.free_room:
-        return candidates
-    return tuple(sorted(candidates, key=_asks_for_more))
+def _has_waited(pod: Pod, circumstances: Circumstances) -> bool:
+    """Say whether a pod has lacked room for longer than a deferred resize is waited for (beyond:B-24)."""
+    return circumstances.memory.rooms.waited(pod.uid, circumstances.now) > circumstances.deferred_timeout
 
 
-def _asks_for_more(candidate: Candidate) -> bool:
-    """Say whether a recommendation asks for more of anything than a pod has."""
-    pod, recommendation = candidate.member.pod, candidate.processed.recommendation
-    for container in pod.containers:
-        entry, actual = recommendation.of(container.name), pod.actual_resources(container)
-        if entry is not None and any(amount > actual.request(name) for name, amount in entry.target.items()):
-            return True
-    return False
+def _staying(work: VpaWork, pod: Pod, hindrance: Hindrance) -> VpaWork:
+    """Let a pod wait that is never evicted, or give back what its node has refused for good (beyond:B-28).
 
-
-def _without_room(work: VpaWork, candidate: Candidate, hindrance: Hindrance) -> VpaWork:
-    """Let a pod wait for room; after the time that a deferred resize gets, see whether it can move instead (B-24)."""
-    pod, circumstances = candidate.member.pod, work.circumstances
-    work = replace(work, wanting=(*work.wanting, pod.uid))
-    waited = circumstances.memory.rooms.waited(pod.uid, circumstances.now)
-    if waited > circumstances.deferred_timeout and not circumstances.is_in_place_only:
-        return _to_be_evicted(work, candidate, hindrance.reason)
-    return replace(work, current=_held_back(work, pod, hindrance))
+    A pod that gets another resize as soon as there are tokens for it keeps what it asks for.
+    """
+    gives_back = work.circumstances.settings.behaviour.infeasible_memory and hindrance.reason is not Reason.STORM_BUDGET
+    release = _release(work, pod, hindrance) if gives_back and is_infeasible_now(pod, work.circumstances) else None
+    return replace(work, current=release or _held_back(work, pod, hindrance))
 
 
 def _held_back(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision:
@@ -277,17 +256,32 @@ def _not_evicted(work: VpaWork, pending: PendingEviction, hindrance: Hindrance) 
     if not behaviour.free_room or not acts_in_place(work.circumstances):
         return replace(work, current=_held_back(work, pod, hindrance))
     is_given_up = pending.reason in _GIVEN_UP and hindrance.reason is not Reason.STORM_BUDGET
-    targets = releasable(pod, work.circumstances, work.ledger) if is_given_up else None
+    release = _release(work, pod, hindrance) if is_given_up else None
+    if release is None and hindrance.reason is Reason.NO_OTHER_NODE:
+        hindrance = replace(hindrance, reason=Reason.RESIZE_BLOCKED)
+    return replace(work, current=release or _held_back(work, pod, hindrance))
+
+
+def _release(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision | None:
+    """Return the attempt to give a pod's claim back, or why it is not made yet; None where there is no claim."""
+    targets = releasable(pod, work.circumstances, work.ledger)
     if targets is None:
-        if hindrance.reason is Reason.NO_OTHER_NODE:
-            hindrance = replace(hindrance, reason=Reason.RESIZE_BLOCKED)
-        return replace(work, current=_held_back(work, pod, hindrance))
-    patches = in_place_patches(pod, resize_patch(pod, targets), is_guarded=behaviour.uid_preconditions)
-    decision = Decision(pod.ref, Action.RESIZE, Reason.CLAIM_RELEASED, work.scope, hindrance.detail, pod.uid)
-    decision = replace(decision, audit=Audit(pod, targets, work.circumstances.vpa))
-    return replace(
-        work,
-        current=replace(decision, is_guarded=behaviour.uid_preconditions, patches=patches, missing=hindrance.missing),
+        return None
+    resize = resize_patch(pod, targets)
+    if (reason := _why_not_sent(work, pod, resize)) is not None:
+        return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
+    is_guarded = work.circumstances.settings.behaviour.uid_preconditions
+    return Decision(
+        pod.ref,
+        Action.RESIZE,
+        Reason.CLAIM_RELEASED,
+        work.scope,
+        hindrance.detail,
+        pod.uid,
+        is_guarded=is_guarded,
+        patches=in_place_patches(pod, resize, is_guarded=is_guarded),
+        missing=hindrance.missing,
+        audit=Audit(pod, targets, work.circumstances.vpa),
     )
 
 
@@ -332,16 +326,12 @@ def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
 def _after_success(work: VpaWork, attempt: Attempt) -> VpaWork:
     """Take down what a change takes up; a pod that gave its claim back was not disrupted."""
     ledger, groups, gone = work.ledger.after(attempt.decision.claim), work.groups, work.released
-    if attempt.decision.reason is Reason.CLAIM_RELEASED:
+    # In mode InPlace what was refused is remembered, and says when that is tried again.
+    if attempt.gives_back and not work.circumstances.is_in_place_only:
         gone = (*gone, attempt.decision.uid)
-    elif _is_disruption(attempt):
+    if attempt.is_disruption:
         groups = groups.after_disruption(attempt.candidate.member.group)
     return replace(work, current=None, ledger=ledger, groups=groups, released=gone)
-
-
-def _is_disruption(attempt: Attempt) -> bool:
-    """Say whether a change uses up budget (updater R-6, beyond:B-43)."""
-    return attempt.decision.action in {Action.RESIZE, Action.EVICT} and attempt.decision.disrupts
 
 
 def _after_failure(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
@@ -349,8 +339,8 @@ def _after_failure(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork
     decision = attempt.decision
     if work.circumstances.settings.behaviour.errors_are_classified and outcome in TELLING:
         return _after_refusal(work, attempt, outcome)
-    is_resize = decision.action in {Action.RESIZE, Action.FAIL} and decision.reason is not Reason.CLAIM_RELEASED
-    return _after_failed_resize(work, attempt.candidate, outcome) if is_resize else work
+    is_resize = decision.action in {Action.RESIZE, Action.FAIL} and not attempt.gives_back
+    return _after_failed_resize(work, attempt, outcome) if is_resize else work
 
 
 def _after_refusal(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
@@ -370,16 +360,19 @@ def _after_refusal(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork
 def _still_reserving(work: VpaWork, attempt: Attempt) -> VpaWork:
     """Count a change for the rest of the round as if it had been carried out; its tokens are used up by now."""
     work = replace(work, ledger=work.ledger.after(replace(attempt.decision.claim, changes=())))
-    if attempt.decision.reason is Reason.CLAIM_RELEASED or not _is_disruption(attempt):
+    if not attempt.is_disruption:
         return work
     return replace(work, groups=work.groups.after_disruption(attempt.candidate.member.group))
 
 
-def _after_failed_resize(work: VpaWork, candidate: Candidate, outcome: Outcome) -> VpaWork:
+def _after_failed_resize(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
     """Fall back to eviction, or in mode InPlace remember what the node is too small for (updater D-25, D-48)."""
-    if not work.circumstances.is_in_place_only:
+    candidate, circumstances, audit = attempt.candidate, work.circumstances, attempt.decision.audit
+    if not circumstances.is_in_place_only:
         return _to_be_evicted(work, candidate, Reason.RESIZE_REFUSED)
-    return _remembering(work, candidate) if outcome is Outcome.NO_NODE_CAPACITY else work
+    if outcome is not Outcome.NO_NODE_CAPACITY or audit is None:
+        return work
+    return _remembering(work, refused_by_server(audit.pod, audit.targets, circumstances))
 
 
 def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWork:
@@ -387,8 +380,11 @@ def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWo
     return replace(work, evictions=(*work.evictions, PendingEviction(candidate, reason)))
 
 
-def _remembering(work: VpaWork, candidate: Candidate) -> VpaWork:
-    """Return the work with the raw recommendation found infeasible for a pod (updater M-20)."""
-    if work.circumstances.vpa.recommendation is None:
+def _remembering(work: VpaWork, refused: InfeasibleResize) -> VpaWork:
+    """Return the work with what was found infeasible: the resize, or upstream's way the raw recommendation (M-20)."""
+    circumstances = work.circumstances
+    if circumstances.settings.behaviour.infeasible_memory:
+        return replace(work, refused_for_good=(*work.refused_for_good, refused))
+    if circumstances.vpa.recommendation is None:
         return work
-    return replace(work, infeasible=(*work.infeasible, candidate.member.pod.uid))
+    return replace(work, infeasible=(*work.infeasible, refused.uid))

@@ -16,6 +16,7 @@ from updater.surroundings import Interest
         ("beyond:B-22", UPSTREAM.with_overrides({"memory_shrink_guard": "true"}), {"memory"}),
         ("beyond:B-12", UPSTREAM.with_overrides({"limit_range_and_quota": "true"}), {"quotas", "placements"}),
         ("beyond:B-24", UPSTREAM.with_overrides({"free_room": "true"}), {"nodes", "placements"}),
+        ("beyond:B-28", UPSTREAM.with_overrides({"infeasible_memory": "true"}), {"nodes"}),
         ("beyond:B-43", UPSTREAM.with_overrides({"pdbs_are_read_too": "true"}), {"budgets"}),
         (
             "beyond:B-25",
