@@ -57,6 +57,12 @@ class Behaviour:
         "A resize or an eviction names the pod's UID, so a replacement of the same name is never hit, and a resize "
         "whose values the pod already asks for is not sent again.",
     )
+    annotation_written_once: bool = _switch(
+        "updater X-5",
+        "A pod that carries the annotation vpaInPlaceUpdated already does not get it again with its next resize, and "
+        "where nothing else is to be noted on the pod (as timers does) the second request of that resize is left out. "
+        "Otherwise each resize writes it.",
+    )
     free_room: bool = _switch(
         "B-24, K-9, K-18",
         "Before a resize that grows, the updater reckons what the pod's node has left: it sends what fits or waits, "

@@ -12,6 +12,7 @@ from autoscaling.startup_boost import BOOST_ANNOTATION_PREFIX
 from autoscaling.target_resources import ContainerTarget
 
 UPDATED_ANNOTATION = "vpaInPlaceUpdated"
+_UPDATED = "true"
 
 PatchValue = str | Mapping[str, str] | None
 """What an operation carries: a text, an empty object, or nothing."""
@@ -47,7 +48,8 @@ class PodPatches:
 
     Args:
         resize: To the pod's resize subresource (updater X-3).
-        annotations: To the pod itself, after the resize was accepted; its failure does not count (updater X-5).
+        annotations: To the pod itself, after the resize was accepted; its failure does not count (updater X-5). Where
+            nothing is to be written there is nothing in it, or a test alone.
     """
 
     resize: Patch
@@ -83,7 +85,7 @@ def annotation_patch(pod: Pod, expired_boosts: Iterable[str] = ()) -> Patch:
         expired_boosts: Containers whose boost annotation is removed.
     """
     operations = [PatchOperation(PatchVerb.ADD, "/metadata/annotations", {})] if pod.annotations is None else []
-    operations.append(PatchOperation(PatchVerb.ADD, f"/metadata/annotations/{UPDATED_ANNOTATION}", "true"))
+    operations.append(PatchOperation(PatchVerb.ADD, f"/metadata/annotations/{UPDATED_ANNOTATION}", _UPDATED))
     for container in expired_boosts:
         key = pointer_token(f"{BOOST_ANNOTATION_PREFIX}{container}")
         operations.append(PatchOperation(PatchVerb.REMOVE, f"/metadata/annotations/{key}"))
@@ -91,7 +93,12 @@ def annotation_patch(pod: Pod, expired_boosts: Iterable[str] = ()) -> Patch:
 
 
 def in_place_patches(
-    pod: Pod, resize: Patch, *, is_guarded: bool = False, expired_boosts: Iterable[str] = ()
+    pod: Pod,
+    resize: Patch,
+    *,
+    is_guarded: bool = False,
+    marks_once: bool = False,
+    expired_boosts: Iterable[str] = (),
 ) -> PodPatches:
     """Return both patches of an in-place update.
 
@@ -99,9 +106,12 @@ def in_place_patches(
         resize: What ``resize_patch`` made.
         is_guarded: Whether the patches fail on another pod of the same name, and where container indices would mean
             other containers (beyond:B-31).
+        marks_once: Whether a pod is left as it is that is marked as updated already and keeps all other annotations.
         expired_boosts: Containers whose boost annotation is removed.
     """
-    annotations = annotation_patch(pod, expired_boosts)
+    boosts = tuple(expired_boosts)
+    is_marked = marks_once and not boosts and pod.annotation(UPDATED_ANNOTATION) == _UPDATED
+    annotations = () if is_marked else annotation_patch(pod, boosts)
     if not is_guarded:
         return PodPatches(resize, annotations)
     uid = PatchOperation(PatchVerb.TEST, "/metadata/uid", pod.uid)
@@ -110,6 +120,11 @@ def in_place_patches(
         for index, container in enumerate(pod.containers)
     ]
     return PodPatches((uid, *names, *resize), (uid, *annotations))
+
+
+def writes_anything(patch: Patch) -> bool:
+    """Say whether a patch does more than test."""
+    return any(operation.verb is not PatchVerb.TEST for operation in patch)
 
 
 def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget | None]) -> bool:

@@ -206,7 +206,13 @@ def _attempt(work: VpaWork, drafted: Draft, shaped: Proposal, expired: tuple[str
         work.scope,
         uid=pod.uid,
         is_guarded=names_uid,
-        patches=in_place_patches(pod, resize, is_guarded=names_uid, expired_boosts=expired),
+        patches=in_place_patches(
+            pod,
+            resize,
+            is_guarded=names_uid,
+            marks_once=behaviour.annotation_written_once,
+            expired_boosts=expired,
+        ),
         claim=shaped.claim,
         restarts=restarts_to_note(pod) if behaviour.timers else None,
         missing=shaped.missing,
@@ -270,7 +276,9 @@ def _release(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision | None:
     resize = resize_patch(pod, targets)
     if (reason := _why_not_sent(work, pod, resize)) is not None:
         return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
-    is_guarded = work.circumstances.settings.behaviour.uid_preconditions
+    behaviour = work.circumstances.settings.behaviour
+    is_guarded = behaviour.uid_preconditions
+    patches = in_place_patches(pod, resize, is_guarded=is_guarded, marks_once=behaviour.annotation_written_once)
     return Decision(
         pod.ref,
         Action.RESIZE,
@@ -279,7 +287,7 @@ def _release(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision | None:
         hindrance.detail,
         pod.uid,
         is_guarded=is_guarded,
-        patches=in_place_patches(pod, resize, is_guarded=is_guarded),
+        patches=patches,
         missing=hindrance.missing,
         audit=Audit(pod, targets, work.circumstances.vpa),
     )

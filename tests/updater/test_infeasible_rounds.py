@@ -22,6 +22,7 @@ from tests.updater.situations import (
     UPSTREAM,
     Scene,
     about,
+    annotated,
     refusing,
     resizing,
     restarting,
@@ -32,6 +33,7 @@ from tests.updater.situations import (
 from updater.circumstances import Memory
 from updater.conditions import verdicts
 from updater.decision import Action, Decision, Outcome
+from updater.patches import writes_anything
 from updater.settings import Settings
 from updater.storm_levels import Bucket, Span, StormFlags, StormLevels
 
@@ -158,6 +160,15 @@ def test_a_restart_loses_nothing_that_the_pod_tells() -> None:
 def test_upstream_asks_once_more_and_gives_nothing_back(row: str, settings: Settings, expected: list[str]) -> None:
     days = Days(settings)
     assert [days.round(stuck()), days.round(stuck(), after=MINUTE)] == expected, row
+
+
+@pytest.mark.parametrize(("row", "marked", "writes"), [("updater:X-5", "true", False), ("updater:X-5", "false", True)])
+def test_giving_back_is_one_request_where_the_pod_is_marked_already(row: str, marked: str, *, writes: bool) -> None:
+    days = Days()
+    assert days.round(annotated(stuck(), vpaInPlaceUpdated=marked)) == "resize claim_released"
+    assert days.last is not None
+    assert days.last.patches is not None
+    assert writes_anything(days.last.patches.annotations) is writes, row
 
 
 def test_a_node_that_is_full_by_our_reckoning_gets_its_claim_back_too() -> None:

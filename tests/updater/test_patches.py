@@ -20,6 +20,7 @@ from updater.patches import (
     is_already_requested,
     pointer_token,
     resize_patch,
+    writes_anything,
 )
 
 R = "/spec/containers/0/resources"
@@ -123,6 +124,42 @@ def test_annotation_patch(
     row: str, annotations: dict[str, str] | None, boosts: tuple[str, ...], operations: list[dict[str, object]]
 ) -> None:
     assert sent(annotation_patch(replace(small(), annotations=annotations), boosts)) == operations
+
+
+MARK = ["/metadata/annotations/vpaInPlaceUpdated"]
+BOOST = "/metadata/annotations/vpaCpuStartupBoost~1c"
+
+
+@pytest.mark.parametrize(
+    ("row", "annotations", "boosts", "once", "written"),
+    [
+        ("updater:X-5", {"vpaInPlaceUpdated": "true"}, (), True, []),
+        ("updater:X-5", {"vpaInPlaceUpdated": "true"}, (), False, MARK),
+        ("updater:X-5", {"vpaInPlaceUpdated": "false"}, (), True, MARK),
+        ("updater:X-5", {"other": "true"}, (), True, MARK),
+        ("updater:X-5", {}, (), True, MARK),
+        ("updater:X-5", None, (), True, ["/metadata/annotations", *MARK]),
+        # A boost that ends is taken off in any case.
+        ("updater:X-5", {"vpaInPlaceUpdated": "true", "vpaCpuStartupBoost/c": "{}"}, ("c",), True, [*MARK, BOOST]),
+        ("updater:X-5", {"vpaInPlaceUpdated": "true", "vpaCpuStartupBoost/c": "{}"}, (), True, []),
+    ],
+)
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_a_pod_is_marked_once(
+    row: str,
+    annotations: dict[str, str] | None,
+    boosts: tuple[str, ...],
+    *,
+    once: bool,
+    written: list[str],
+    is_guarded: bool,
+) -> None:
+    subject = replace(small(), annotations=annotations)
+    patches = in_place_patches(subject, (), is_guarded=is_guarded, marks_once=once, expired_boosts=boosts)
+    tested = [operation.path for operation in patches.annotations if operation.verb is PatchVerb.TEST]
+    assert [o.path for o in patches.annotations if o.verb is not PatchVerb.TEST] == written, row
+    assert tested == (["/metadata/uid"] if is_guarded else []), "beyond:B-31"
+    assert writes_anything(patches.annotations) is bool(written), row
 
 
 @pytest.mark.parametrize(("text", "token"), [("a/b", "a~1b"), ("a~b", "a~0b"), ("~1", "~01"), ("plain", "plain")])

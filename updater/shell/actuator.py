@@ -20,7 +20,7 @@ from autoscaling.runtime.process import Driver
 from autoscaling.vpa import UpdateMode
 from autoscaling.wire.pods import decode_pod
 from updater.decision import Action, Decision, Outcome, Reason
-from updater.patches import Patch
+from updater.patches import Patch, writes_anything
 from updater.ratelimit import TokenBucket
 from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.convergence_meter import ConvergenceMeter
@@ -112,14 +112,16 @@ class Actuator:
         return await self._resize(decision, decision.patches.resize, decision.patches.annotations)
 
     async def _resize(self, decision: Decision, resize: Patch, annotations: Patch) -> Outcome:
-        """Send both patches; only the first one counts (updater X-3, X-5)."""
+        """Send both patches, the second where it writes anything; only the first one counts (updater X-3, X-5)."""
         ref = decision.ref
         try:
             answer = await self._patch(ref, resize, "resize")
         except ApiError as error:
             return self._resize_failed(decision, error)
+        notes = (*annotations, *self._noted(decision, answer))
         try:
-            await self._patch(ref, (*annotations, *self._noted(decision, answer)))
+            if writes_anything(notes):
+                await self._patch(ref, notes)
         except ApiError as error:
             log.warning("annotation not written", pod=str(ref), error=str(error))
         self._succeeded(decision)

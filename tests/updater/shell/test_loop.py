@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from autoscaling.behaviour import Profile
+from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
 from autoscaling.kube.liveness import LivenessSettings
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Delay, Fault, Refuse
@@ -21,6 +22,7 @@ from updater.shell.loop import Loop, LoopSettings
 
 pytestmark = pytest.mark.anyio
 LEASE = LivenessSettings("default", "alive", 60.0)
+EVENKEEL = Behaviour.of(Profile.EVENKEEL)
 
 
 @pytest.fixture
@@ -75,6 +77,43 @@ async def test_a_resize_is_sent_annotated_counted_and_told(server: ApiServer) ->
         assert str(told["message"]).startswith(text), "beyond:B-42"
     order = [(c.verb, c.path.rsplit("/", 1)[1]) for c in server.requests.calls(verb="patch", path="/pods/")]
     assert order == [("patch", "resize"), ("patch", "web-0")], "updater:X-5"
+
+
+NOTED = "/metadata/annotations/evenkeel.dev~1resize-requested"
+MARKED = "/metadata/annotations/vpaInPlaceUpdated"
+
+
+@pytest.mark.parametrize(
+    ("row", "behaviour", "written"),
+    [
+        ("updater:X-5", UPSTREAM, [[MARKED]]),
+        ("updater:X-5", replace(UPSTREAM, annotation_written_once=True), []),
+        ("updater:X-5", replace(EVENKEEL, timers=False), []),
+        # Since when the resize is waited for is noted each time.
+        ("beyond:B-20", EVENKEEL, [[NOTED]]),
+        ("beyond:B-20", replace(EVENKEEL, annotation_written_once=False), [[MARKED, NOTED]]),
+    ],
+)
+async def test_a_pod_that_is_marked_already_is_not_marked_again(
+    server: ApiServer, row: str, behaviour: Behaviour, written: list[list[str]]
+) -> None:
+    pod = server.store.read("v1", "Pod", "web-0", "default")
+    metadata = pod["metadata"]
+    assert isinstance(metadata, dict)
+    server.store.update({**pod, "metadata": {**metadata, "annotations": {"vpaInPlaceUpdated": "true"}}})
+    async with updater(server) as loop:
+        loop.settings = replace(loop.settings, decisions=replace(loop.settings.decisions, behaviour=behaviour))
+        await loop.run_round()
+        assert sample(loop, "updated", vpa_name="web") == 1
+    calls = server.requests.calls(verb="patch", path="/pods/web-0$")
+    bodies = [call.json for call in calls]
+    found = [[op["path"] for op in body if op["op"] != "test"] for body in bodies if isinstance(body, list)]
+    assert found == written, row
+    assert [call.status for call in calls] == [200] * len(written)
+    assert len(server.requests.calls(verb="patch", path="/resize$")) == 1
+    annotations = at(server.store.read("v1", "Pod", "web-0", "default"), "metadata", "annotations")
+    assert isinstance(annotations, dict)
+    assert annotations["vpaInPlaceUpdated"] == "true"
 
 
 async def test_an_accepted_resize_is_noted_on_the_pod(server: ApiServer) -> None:
