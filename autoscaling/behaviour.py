@@ -302,8 +302,8 @@ class Behaviour:
     )
     node_policies_are_learnt: bool = _switch(
         "case 34",
-        "A node that has called a resize of a guaranteed pod infeasible for its static CPU or memory manager gets no more "
-        "of these for a day: such pods are resized in their other resource only, evicted instead in mode "
+        "A node that has called a resize of a guaranteed pod infeasible for its static CPU or memory manager gets none "
+        "more for a day: such pods are resized in their other resource only, evicted instead in mode "
         "InPlaceOrRecreate, and left alone in mode InPlace. Otherwise every pod there is tried again and again.",
     )
     templates_are_read: bool = _switch(

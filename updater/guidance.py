@@ -240,7 +240,7 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             ("free_room", "infeasible_memory"),
         ),
         Reason.NODE_KEEPS_IT: Guidance(
-            "case:34, resize:R44",
+            "case:34",
             "Use mode InPlaceOrRecreate, replace the pod, or run it on nodes without a static CPU or memory manager.",
             (_EVICT, _SKIP),
             ("node_policies_are_learnt",),

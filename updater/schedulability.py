@@ -15,6 +15,7 @@ from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Amounts, Ledger
+from updater.node_policies import refused_by_policy
 from updater.pod_requests import hold_of
 from updater.replacement import replacement_of
 from updater.resize_progress import resize_progress
@@ -123,7 +124,8 @@ def _goes_for_want_of_room(proposal: EvictionProposal, behaviour: Behaviour) -> 
     """Say whether a pod is to go because its node has no room for what it should get (updater K-19)."""
     reasons = {Reason.NO_ROOM, Reason.RESIZE_TIMED_OUT, Reason.RESIZE_FAILED}
     statuses = {None, ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}
-    return proposal.reason in reasons and resize_progress(proposal.pod, behaviour) in statuses
+    is_for_room = proposal.reason in reasons and resize_progress(proposal.pod, behaviour) in statuses
+    return is_for_room and not (behaviour.node_policies_are_learnt and refused_by_policy(proposal.pod, behaviour))
 
 
 def _fits_at_home(pod: Pod, need: Amounts, left: Amounts) -> bool:
