@@ -122,7 +122,12 @@ class OurRecommender:
         parts = Parts(
             caches=self._caches,
             usage=ResourceMetricsSource(client, config.vpa_object_namespace, metrics),
-            statuses=StatusWriter(client, vertical_pod_autoscalers(config.api_group), config.update_worker_count),
+            statuses=StatusWriter(
+                client,
+                vertical_pod_autoscalers(config.api_group),
+                config.update_worker_count,
+                self._caches.vpas.find,
+            ),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), driver.now()),
             metrics=metrics,
             vitals=Vitals(config.recommender_interval, time.monotonic),

@@ -22,6 +22,8 @@ MAX_AMOUNT: Final = 10**14
 
 MILLICORES_PER_CORE: Final = 1000.0
 _NOT_A_NUMBER: Final = -(2**63)
+_MILLI_PER_UNIT: Final = 1000
+_BINARY_STEP: Final = 1024
 
 
 def truncated(values: Floats) -> Integers:
@@ -33,6 +35,9 @@ def truncated(values: Floats) -> Integers:
     Returns:
         int64[...] of the same shape and unit. Empty in, empty out.
     """
+    if values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= MAX_AMOUNT:
+        # Most are within these bounds, and no number is neither.
+        return values.astype(np.int64)
     missing = np.isnan(values)
     amounts = np.clip(np.where(missing, 0.0, values), 0.0, float(MAX_AMOUNT)).astype(np.int64)
     amounts[missing] = _NOT_A_NUMBER
@@ -63,6 +68,21 @@ def as_quantity(amount: int, resource: str) -> Quantity:
     """
     bare = Quantity.of_milli(amount) if resource == CPU else Quantity.of_units(amount, Format.BINARY_SI)
     return Quantity(bare.nano, bare.format, str(bare))
+
+
+def amount_text(amount: int, resource: str) -> str:
+    """Return the text that an amount is written as; most amounts need no quantity for it, see ``as_quantity``.
+
+    Args:
+        amount: Millicores for ``cpu``, bytes for any other resource.
+        resource: Name of the resource.
+    """
+    if resource == CPU:
+        if amount % _MILLI_PER_UNIT:
+            return f"{amount}m"
+    elif amount >= _BINARY_STEP and amount % _BINARY_STEP:
+        return str(amount)
+    return as_quantity(amount, resource).text
 
 
 def from_quantity(quantity: Quantity | None, resource: str) -> int:

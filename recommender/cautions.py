@@ -5,10 +5,9 @@ Spec: beyond:B-8, beyond:B-10, beyond:B-14, beyond:B-15.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -19,12 +18,13 @@ from autoscaling.pod import ConditionStatus
 from autoscaling.policy import container_policy
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList, amount
-from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa, VpaCondition
+from autoscaling.vpa import ContainerRecommendation, Vpa, VpaCondition
 from recommender.amounts import MILLICORES_PER_CORE, as_quantity, from_quantity, truncated
 from recommender.estimator import TARGET, confidence
 from recommender.grouping import Groups, MergedUsage
 from recommender.hpa_conflict import hpa_conditions
 from recommender.label_sets import TrackedVpa
+from recommender.recommendation_table import RecommendationTable
 from recommender.settings import EstimatorSettings
 from recommender.status import (
     CAPPED_BELOW_NEED,
@@ -52,14 +52,14 @@ class Basis:
         groups: Groups of the VPAs as their policies have them.
         seen: The same groups with only those resources controlled that are recommended.
         usage: Of these groups.
-        recommendations: Of each VPA, in order.
+        recommendations: Of each VPA.
         maximum: Upper bounds for what a VPA's own maxAllowed does not name.
     """
 
     groups: Groups
     seen: Groups
     usage: MergedUsage
-    recommendations: Sequence[Recommendation]
+    recommendations: RecommendationTable
     maximum: ResourceList
 
 
@@ -114,8 +114,10 @@ def capped_below_need(basis: Basis) -> dict[TrackedVpa, VpaCondition]:
         CPU: truncated(basis.usage.cpu[TARGET] * MILLICORES_PER_CORE),
         MEMORY: truncated(basis.usage.memory[TARGET]),
     }
-    columns = zip(basis.seen.vpas, basis.recommendations, pairwise(basis.seen.bounds.tolist()), strict=True)
-    for tracked, recommendation, (begin, end) in columns:
+    bounds = basis.seen.bounds.tolist()
+    # What was estimated stands unchanged everywhere else, so nothing bounds it.
+    for place_of_vpa, recommendation in basis.recommendations.adjusted.items():
+        tracked, begin, end = basis.seen.vpas[place_of_vpa], bounds[place_of_vpa], bounds[place_of_vpa + 1]
         lacking: list[str] = []
         for entry in recommendation.containers:
             if entry.target is entry.uncapped_target:

@@ -7,7 +7,7 @@ Spec: recommender 4.3, 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -17,21 +17,20 @@ from numpy.typing import NDArray
 
 from autoscaling.capping import policy_bounds
 from autoscaling.policy import container_policy
-from autoscaling.quantity import Quantity
-from autoscaling.resources import CPU, MEMORY, ResourceList
 from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa
-from recommender.amounts import as_quantity
-from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, Estimates
+from recommender.estimator import Estimates
 from recommender.grouping import Groups
 from recommender.hpa_conflict import held
+from recommender.label_sets import TrackedVpa
+from recommender.recommendation_table import RecommendationTable
 from recommender.settings import RenderingSettings
 
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 WHOLE_CORES_PREFIX: Final = "vpa-post-processor.kubernetes.io/"
 WHOLE_CORES_SUFFIX: Final = "_integerCPU"
 _MILLICORES_PER_CORE: Final = 1000
-_UNITS: Final = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 def rounded_up(amounts: Integers, step: int) -> Integers:
@@ -66,72 +65,41 @@ def _whole_cores(groups: Groups) -> Iterable[bool]:
             yield tracked.vpa.annotations.get(key) == "true"
 
 
-def recommendations(groups: Groups, estimates: Estimates, settings: RenderingSettings) -> list[Recommendation]:
+def recommendations(
+    groups: Groups, estimates: Estimates, settings: RenderingSettings, is_listed: Flags | None = None
+) -> RecommendationTable:
     """Return the recommendation of each VPA, held where it meets an HPA, capped by its policies and the global maximum.
 
     Args:
         groups: Groups of the VPAs.
         estimates: Their rounded amounts.
         settings: Humanised memory and the global maximum.
-
-    Returns:
-        One recommendation for each of ``groups.vpas``, its containers sorted by name and without those switched off.
+        is_listed: bool[groups], which have an entry; None for all that are not switched off.
     """
-    places = (TARGET, LOWER_BOUND, UPPER_BOUND)
-    vectors = zip(*(_vectors(groups, estimates, place, settings) for place in places), strict=True)
+    shown = groups.is_scaled if is_listed is None else is_listed
+    table = RecommendationTable(groups, estimates, shown, settings.humanize_memory)
+    odd = [
+        place
+        for place, tracked in enumerate(groups.vpas)
+        if settings.maximum or tracked.scaling or tracked.vpa.container_policies
+    ]
+    if not odd:
+        return table
+    vpas = [groups.vpas[place] for place in odd]
+    estimated = table.of(np.array(odd, dtype=np.int64))
+    adjusted = [_adjusted(tracked, each, settings) for tracked, each in zip(vpas, estimated, strict=True)]
+    pairs = zip(odd, adjusted, estimated, strict=True)
+    return replace(table, adjusted={place: after for place, after, before in pairs if after is not before})
+
+
+def _adjusted(tracked: TrackedVpa, estimated: Recommendation, settings: RenderingSettings) -> Recommendation:
+    """Return what is made of a recommendation as estimated: itself where nothing holds or bounds it."""
     entries = [
-        ContainerRecommendation(name, target, lower, upper, target) if is_scaled else None
-        for name, is_scaled, (target, lower, upper) in zip(
-            groups.names, groups.is_scaled.tolist(), vectors, strict=True
-        )
+        _capped(tracked.vpa, held(tracked.vpa, entry, tracked.scaling) if tracked.scaling else entry, settings)
+        for entry in estimated.containers
     ]
-    ends = pairwise(groups.bounds.tolist())
-    return [
-        Recommendation(
-            tuple(
-                _capped(tracked.vpa, held(tracked.vpa, entry, tracked.scaling) if tracked.scaling else entry, settings)
-                for entry in entries[begin:end]
-                if entry is not None
-            )
-        )
-        for tracked, (begin, end) in zip(groups.vpas, ends, strict=True)
-    ]
-
-
-def _vectors(groups: Groups, estimates: Estimates, place: int, settings: RenderingSettings) -> list[ResourceList]:
-    """Return one vector of every group: the controlled ones of its amounts as quantities."""
-    cpu = _rendered(estimates.cpu[place], _as_cpu)
-    memory = _rendered(estimates.memory[place], _humanised_or_zero if settings.humanize_memory else _as_memory)
-    columns = zip(cpu, memory, groups.controls_cpu.tolist(), groups.controls_memory.tolist(), strict=True)
-    return [
-        {CPU: c, MEMORY: m}
-        if with_cpu and with_memory
-        else {CPU: c}
-        if with_cpu
-        else {MEMORY: m}
-        if with_memory
-        else {}
-        for c, m, with_cpu, with_memory in columns
-    ]
-
-
-def _rendered(amounts: Integers, render: Callable[[int], Quantity]) -> list[Quantity]:
-    """Return amounts as quantities; they share few values, of which each is rendered once."""
-    listed = amounts.tolist()
-    rendered = {amount: render(amount) for amount in set(listed)}
-    return [rendered[amount] for amount in listed]
-
-
-def _as_cpu(amount: int) -> Quantity:
-    return as_quantity(amount, CPU)
-
-
-def _as_memory(amount: int) -> Quantity:
-    return as_quantity(amount, MEMORY)
-
-
-def _humanised_or_zero(amount: int) -> Quantity:
-    return humanised(amount) if amount else as_quantity(0, MEMORY)
+    is_same = all(after is before for after, before in zip(entries, estimated.containers, strict=True))
+    return estimated if is_same else Recommendation(tuple(entries))
 
 
 def _capped(vpa: Vpa, entry: ContainerRecommendation, settings: RenderingSettings) -> ContainerRecommendation:
@@ -147,11 +115,3 @@ def _capped(vpa: Vpa, entry: ContainerRecommendation, settings: RenderingSetting
         lower_bound=caps.apply(entry.lower_bound or {})[0],
         upper_bound=caps.apply(entry.upper_bound or {})[0],
     )
-
-
-def humanised(memory_bytes: int) -> Quantity:
-    """Return memory with two decimals of the largest binary unit that it reaches, read back as a quantity."""
-    for suffix, size in _UNITS:
-        if memory_bytes >= size:
-            return Quantity.parse(f"{memory_bytes / size:.2f}{suffix}")
-    return Quantity.parse(str(memory_bytes))

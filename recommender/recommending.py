@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from autoscaling.behaviour import Behaviour, HpaConflict
 from autoscaling.resources import CPU, MEMORY
-from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
 from recommender.cautions import Basis, Cautions, cautions
 from recommender.cluster_model import ClusterModel
@@ -20,11 +19,12 @@ from recommender.estimator import TARGET, Estimates, estimate
 from recommender.grouping import Groups, merged_usage
 from recommender.hpa_conflict import note_use
 from recommender.oom_needs import with_needs
-from recommender.postprocess import humanised, recommendations, rounded_estimates
+from recommender.postprocess import recommendations, rounded_estimates
 from recommender.quality import Members, TargetChanges, replace_targets
+from recommender.recommendation_table import RecommendationTable, humanised
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.strategies.applying import as_strategies_say, with_strategies
-from recommender.unseen import without_silent_entries, without_unseen
+from recommender.unseen import listed, without_unseen
 
 Integers = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class Recommended:
         cautions: Conditions beyond upstream's.
     """
 
-    recommendations: list[Recommendation]
+    recommendations: RecommendationTable
     changes: tuple[TargetChanges, TargetChanges]
     cautions: Cautions
 
@@ -69,7 +69,7 @@ def recommend(
     estimated = with_strategies(seen, estimate(seen, usage, settings))
     estimates = rounded_estimates(seen, estimated, rendering)
     changes = remember_targets(model.aggregates, seen, estimates, rendering)
-    found = without_silent_entries(groups, seen, recommendations(seen, estimates, rendering))
+    found = recommendations(seen, estimates, rendering, listed(groups, seen))
     basis = Basis(groups, seen, usage, found, rendering.maximum)
     return Recommended(found, changes, cautions(basis, settings, behaviour))
 

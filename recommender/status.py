@@ -5,7 +5,7 @@ Spec: recommender 5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -103,7 +103,8 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
         findings: What the round found out.
         now: Transition time of conditions that are new or flip.
     """
-    if _is_plain(vpa, findings):
+    is_all_well = findings.has_pods and findings.unsupported is None and not findings.conditions
+    if is_all_well and findings.recommendation.containers and tells_no_more(vpa):
         return VpaStatus(vpa.conditions, findings.recommendation, vpa.generation)
     conditions = {condition.type: condition for condition in vpa.conditions}
     reason, message = ("", "") if findings.has_pods else (NO_PODS_REASON, NO_PODS_MESSAGE)
@@ -131,40 +132,41 @@ def status_after(vpa: Vpa, findings: Findings, now: datetime) -> VpaStatus:
     return VpaStatus(in_order, findings.recommendation, vpa.generation)
 
 
-def _is_plain(vpa: Vpa, findings: Findings) -> bool:
-    """Say whether nothing is to be told but that there is a recommendation, and that is told already.
+def tells_no_more(vpa: Vpa) -> bool:
+    """Say whether the conditions of a VPA tell that there is a recommendation, and nothing else.
 
-    So it is with most VPAs in most rounds.
+    So it is with most VPAs in most rounds; where a round has found nothing else either, they stand as they are.
     """
-    if len(vpa.conditions) != 1 or findings.conditions or findings.unsupported is not None or not findings.has_pods:
+    if len(vpa.conditions) != 1:
         return False
     (only,) = vpa.conditions
     return (
         only.type == RECOMMENDATION_PROVIDED
         and only.status is ConditionStatus.TRUE
         and not (only.reason or only.message)
-        and bool(findings.recommendation.containers)
     )
 
 
-def with_others_conditions(status: VpaStatus, observed: Vpa, latest: Vpa) -> VpaStatus:
-    """Return a status with the conditions that others have set or removed since it was computed.
+def with_others_conditions(
+    conditions: tuple[VpaCondition, ...], observed: Vpa, latest: Vpa
+) -> tuple[VpaCondition, ...]:
+    """Return the conditions of a status with those that others have set or removed since it was computed.
 
     The updater writes conditions of its own, and a status may have waited for its turn for most of a round. What is
     seen only now of our own may be what we wrote last ourselves, which this status comes after.
 
     Args:
-        status: As computed; a type of condition in which it differs from what was observed is ours as well.
-        observed: The object that it was computed from.
+        conditions: As computed; a type of condition in which they differ from what was observed is ours as well.
+        observed: The object that they were computed from.
         latest: The object as it is now.
     """
     if latest.conditions == observed.conditions:
-        return status
-    before, after = ({c.type: c for c in each.conditions} for each in (observed, status))
+        return conditions
+    before, after = ({c.type: c for c in each} for each in (observed.conditions, conditions))
     own = OWN_TYPES | {kind for kind in before.keys() | after.keys() if before.get(kind) != after.get(kind)}
-    ours = [condition for condition in status.conditions if condition.type in own]
+    ours = [condition for condition in conditions if condition.type in own]
     theirs = [condition for condition in latest.conditions if condition.type not in own]
-    return replace(status, conditions=tuple(sorted((*ours, *theirs), key=lambda condition: condition.type)))
+    return tuple(sorted((*ours, *theirs), key=lambda condition: condition.type))
 
 
 def status_while_fetching(vpa: Vpa, now: datetime) -> VpaStatus | None:
@@ -203,11 +205,12 @@ def differs(status: VpaStatus, vpa: Vpa) -> bool:
     return (
         status.observed_generation != vpa.observed_generation
         or status.conditions != vpa.conditions
-        or not _same_recommendation(status.recommendation, vpa.recommendation)
+        or not is_same_recommendation(status.recommendation, vpa.recommendation)
     )
 
 
-def _same_recommendation(ours: Recommendation | None, theirs: Recommendation | None) -> bool:
+def is_same_recommendation(ours: Recommendation | None, theirs: Recommendation | None) -> bool:
+    """Say whether two recommendations mean the same, see ``differs``."""
     if ours is None or theirs is None:
         return ours is theirs
     return len(ours.containers) == len(theirs.containers) and all(

@@ -9,13 +9,14 @@ Spec: recommender 4.2, E4.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from autoscaling.vpa import Recommendation
 from recommender.aggregation import AggregateTable
 from recommender.grouping import Groups
+
+Flags = NDArray[np.bool_]
 
 
 def without_unseen(aggregates: AggregateTable, groups: Groups) -> Groups:
@@ -35,20 +36,15 @@ def without_unseen(aggregates: AggregateTable, groups: Groups) -> Groups:
     )
 
 
-def without_silent_entries(wanted: Groups, seen: Groups, recommendations: list[Recommendation]) -> list[Recommendation]:
-    """Drop the entries of containers of which nothing was seen; one that controls no resource anyway stays.
+def listed(wanted: Groups, seen: Groups) -> Flags:
+    """Say which groups have an entry: none of which nothing was seen; one that controls no resource anyway has one.
 
     Args:
         wanted: The groups as their policies have them.
         seen: What ``without_unseen`` made of them.
-        recommendations: Of each VPA, in order.
+
+    Returns:
+        bool[groups].
     """
     silent = (wanted.controls_cpu | wanted.controls_memory) & ~(seen.controls_cpu | seen.controls_memory)
-    if not silent.any():
-        return recommendations
-    flags, kept = silent.tolist(), []
-    for recommendation, (begin, end) in zip(recommendations, pairwise(wanted.bounds.tolist()), strict=True):
-        dropped = {name for name, flag in zip(wanted.names[begin:end], flags[begin:end], strict=True) if flag}
-        entries = (entry for entry in recommendation.containers if entry.container_name not in dropped)
-        kept.append(Recommendation(tuple(entries)))
-    return kept
+    return seen.is_scaled & ~silent

@@ -50,7 +50,7 @@ class WriteRule:
         """
         if not differs(status, vpa):
             return False
-        if self.threshold <= 0 or now - self.last_write(vpa) >= LONGEST_SILENCE:
+        if self.threshold <= 0 or self.is_overdue(vpa, now):
             return True
         return (
             status.observed_generation != vpa.observed_generation
@@ -58,14 +58,19 @@ class WriteRule:
             or has_moved(status.recommendation, vpa.recommendation, self.threshold)
         )
 
+    def is_overdue(self, vpa: Vpa, now: datetime) -> bool:
+        """Say whether the last write is so long ago that any difference is worth one."""
+        return now - self.last_write(vpa) >= LONGEST_SILENCE
+
     def last_write(self, vpa: Vpa) -> datetime:
         """Return when a status was last written, or is taken to have been."""
         key = (vpa.namespace, vpa.name)
         return self.written.get(key) or self.started - _spread(key)
 
     def note(self, vpa: Vpa, now: datetime) -> None:
-        """Note that a status has been written."""
-        self.written[vpa.namespace, vpa.name] = now
+        """Note that a status has been written; where every change is, nobody asks when that was."""
+        if self.threshold > 0:
+            self.written[vpa.namespace, vpa.name] = now
 
     def forget(self, key: NamespacedName) -> None:
         """Drop what is remembered of a VPA that is gone."""
@@ -86,7 +91,7 @@ def has_moved(ours: Recommendation | None, theirs: Recommendation | None, thresh
         return True
     pairs = zip(ours.containers, theirs.containers, strict=True)
     return any(
-        _vector_moved(new, old, threshold) for a, b in pairs for new, old in zip(_vectors(a), _vectors(b), strict=True)
+        _vector_moved(new, old, threshold) for a, b in pairs for new, old in zip(vectors(a), vectors(b), strict=True)
     )
 
 
@@ -95,7 +100,8 @@ def _verdicts(conditions: tuple[VpaCondition, ...]) -> list[tuple[str, Condition
     return [(condition.type, condition.status, condition.reason) for condition in conditions]
 
 
-def _vectors(entry: ContainerRecommendation) -> tuple[ResourceList, ...]:
+def vectors(entry: ContainerRecommendation) -> tuple[ResourceList, ...]:
+    """Return target, lower bound, upper bound and uncapped target of an entry; an absent one is an empty one."""
     return entry.target, entry.lower_bound or {}, entry.upper_bound or {}, entry.uncapped_target or {}
 
 

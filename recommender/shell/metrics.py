@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,8 @@ from autoscaling.resources import CPU
 from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
 from autoscaling.vpa import UpdateMode
+from recommender.aggregation import UPDATE_MODES as STATED_MODES
 from recommender.doubling_buckets import DoublingBuckets
-from recommender.label_sets import TrackedVpa
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.resource_reads import Source
 from recommender.shell.bulk_histogram import BulkHistogram
@@ -35,6 +35,7 @@ RELATIVE_BUCKETS = (
 UPDATE_MODES = ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate", "InPlace")
 API_VERSIONS = ("v1beta1", "v1beta2", "v1")
 
+Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _QUALITY, _RECOMMENDER = "vpa_quality", "vpa_recommender"
@@ -141,27 +142,28 @@ class QualityMetrics:
         over.add(labels, excesses)
         below.add(labels, shortfalls)
 
-    def show_changes(
-        self, vpas: Sequence[TrackedVpa], pod_counts: Sequence[int], changes: Iterable[TargetChanges]
-    ) -> None:
+    def show_changes(self, modes: Integers, pod_counts: Integers, changes: Iterable[TargetChanges]) -> None:
         """Count the changes of targets by the update mode and the size of their VPAs.
 
         Args:
-            vpas: The VPAs that changes refer to by their places.
-            pod_counts: How many pods each of them selects.
+            modes: int64[vpas], update modes as the VPAs state them, as places in ``STATED_MODES``; changes refer to the
+                VPAs by their places.
+            pod_counts: int64[vpas], how many pods each of them selects.
             changes: Of CPU and memory.
         """
-        if not vpas:
+        if not len(modes):
             return
-        kinds: dict[tuple[UpdateMode | None, int], int] = {}
-        stated = (vpa.update_policy.mode if vpa.update_policy else None for vpa in (each.vpa for each in vpas))
-        pairs = zip(stated, map(size_class, pod_counts), strict=True)
-        codes = np.array([kinds.setdefault(pair, len(kinds)) for pair in pairs])
+        counts, places = np.unique(pod_counts, return_inverse=True)
+        sizes = np.array([size_class(count) for count in counts.tolist()])[places]
+        codes = sizes * len(STATED_MODES) + modes
+        kinds = np.unique(codes).tolist()
         for change in changes:
             found = codes.take(change.vpas)
-            for (mode, size), code in kinds.items():
+            for code in kinds:
+                size, mode = divmod(code, len(STATED_MODES))
                 values = change.relative if len(kinds) == 1 else change.relative.compress(found == code)
-                labels = (mode.value if mode else "", change.resource, str(size))
+                stated = STATED_MODES[mode]
+                labels = (stated.value if stated else "", change.resource, str(size))
                 self.relative_changes.observe_all(labels, values)
 
 

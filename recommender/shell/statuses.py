@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -14,12 +15,22 @@ from autoscaling.errors import ApiError
 from autoscaling.kube.calls import PatchType
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import Resource
-from autoscaling.kube.table import Key
 from autoscaling.vpa import Vpa
-from recommender.status import VpaStatus, with_others_conditions
-from recommender.wire.status_patches import status_patch
+from recommender.due_statuses import DueStatuses
+from recommender.status import VpaStatus
+from recommender.wire.status_patches import (
+    Latest,
+    StatusFrame,
+    conditions_text,
+    due_patches,
+    status_patch,
+    with_latest,
+)
 
 T = TypeVar("T")
+
+_Patch = tuple[Vpa, str, bytes]
+"""A VPA as observed, the path of its status, and what is written there."""
 
 log = structlog.get_logger()
 
@@ -31,8 +42,7 @@ class StatusWriter:
         client: Calls to the API server.
         resource: Where the VPAs are.
         workers: How many at a time.
-        latest: Returns a VPA as it is now, by namespace and name, so that what others write is kept; None where nobody
-            else writes.
+        latest: Tells what others write, so that it is kept; None where nobody else writes.
     """
 
     def __init__(
@@ -40,12 +50,19 @@ class StatusWriter:
         client: KubeClient,
         resource: Resource,
         workers: int,
-        latest: Callable[[Key], Vpa | None] | None = None,
+        latest: Latest | None = None,
     ) -> None:
         self._client = client
         self._resource = resource
         self._workers = workers
         self._latest = latest
+
+    def frame(self, vpa: Vpa) -> StatusFrame:
+        """Return what stands around the recommendation in patches of a VPA's status."""
+        return StatusFrame(self._path(vpa), conditions_text(vpa.conditions))
+
+    def _path(self, vpa: Vpa) -> str:
+        return self._resource.path(vpa.namespace, vpa.name, "status")
 
     async def write(
         self, statuses: Iterable[tuple[Vpa, VpaStatus]], budget: timedelta | None = None
@@ -60,44 +77,51 @@ class StatusWriter:
         Returns:
             The VPAs whose statuses were accepted.
         """
+        patches = ((vpa, self._path(vpa), status_patch(self._with_latest(status, vpa))) for vpa, status in statuses)
+        return await self._write(patches, budget)
+
+    def _with_latest(self, status: VpaStatus, vpa: Vpa) -> VpaStatus:
+        return replace(status, conditions=with_latest(status.conditions, vpa, self._latest))
+
+    async def write_due(
+        self, due: DueStatuses, frames: Sequence[StatusFrame], budget: timedelta | None = None
+    ) -> tuple[Vpa, ...]:
+        """Write the statuses of a round, as ``write`` does.
+
+        Args:
+            due: What to write.
+            frames: Of each VPA of the round.
+            budget: Time for it.
+        """
+        return await self._write(due_patches(due, frames, self._latest), budget)
+
+    async def _write(self, patches: Iterable[_Patch], budget: timedelta | None) -> tuple[Vpa, ...]:
         accepted: list[Vpa] = []
         # Asked for once: of ten thousand lines that nobody reads the texts would take a tenth of the time.
         is_told = log.is_enabled_for(logging.DEBUG)
         deadline = None if budget is None else self._client.pacing.monotonic() + budget.total_seconds()
 
-        async def write_one(entry: tuple[Vpa, VpaStatus]) -> bool:
-            is_written = await self._write_one(entry, is_told=is_told)
-            if is_written:
-                accepted.append(entry[0])
-            return is_written
+        async def write_one(patch: _Patch) -> bool:
+            vpa, path, body = patch
+            try:
+                await self._client.patch(path, body, PatchType.JSON)
+            except ApiError as error:
+                log.warning("status not written", object=str(vpa.ref), error=str(error))
+                return False
+            accepted.append(vpa)
+            if is_told:
+                log.debug("status written", object=str(vpa.ref))
+            return True
 
-        await at_most(self._workers, write_one, self._in_time(statuses, deadline))
+        await at_most(self._workers, write_one, self._in_time(patches, deadline))
         return tuple(accepted)
 
-    def _in_time(
-        self, statuses: Iterable[tuple[Vpa, VpaStatus]], deadline: float | None
-    ) -> Iterator[tuple[Vpa, VpaStatus]]:
-        """Yield statuses until the time is used up."""
-        for place, entry in enumerate(statuses):
+    def _in_time(self, patches: Iterable[_Patch], deadline: float | None) -> Iterator[_Patch]:
+        """Yield patches until the time is used up."""
+        for place, patch in enumerate(patches):
             if deadline is not None and place >= self._workers and self._client.pacing.monotonic() >= deadline:
                 return
-            yield entry
-
-    async def _write_one(self, entry: tuple[Vpa, VpaStatus], *, is_told: bool) -> bool:
-        """Write one status; where that is told, its log line is worth its text."""
-        vpa, status = entry
-        latest = self._latest((vpa.namespace, vpa.name)) if self._latest is not None else None
-        if latest is not None:
-            status = with_others_conditions(status, vpa, latest)
-        path = self._resource.path(vpa.namespace, vpa.name, "status")
-        try:
-            await self._client.patch(path, status_patch(status), PatchType.JSON)
-        except ApiError as error:
-            log.warning("status not written", object=str(vpa.ref), error=str(error))
-            return False
-        if is_told:
-            log.debug("status written", object=str(vpa.ref))
-        return True
+            yield patch
 
 
 async def at_most(limit: int, work: Callable[[T], Awaitable[bool]], items: Iterable[T]) -> list[bool]:

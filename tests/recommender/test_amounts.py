@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoscaling.quantity import Quantity
-from recommender.amounts import MAX_AMOUNT, as_quantity, from_quantity, scaled, truncated
+from autoscaling.resources import CPU, MEMORY
+from recommender.amounts import MAX_AMOUNT, amount_text, as_quantity, from_quantity, scaled, truncated
 from tests.recommender.scene import integers
 
 
@@ -70,3 +73,10 @@ def test_quantities_are_read_rounded_up(text: str, resource: str, amount: int) -
 def test_a_missing_quantity_is_nothing() -> None:
     """Spec: recommender:0."""
     assert from_quantity(None, "cpu") == 0
+
+
+@given(st.integers(0, MAX_AMOUNT) | st.integers(0, 5000) | st.integers(0, 10**9).map(lambda n: n * 1024), st.booleans())
+def test_the_text_of_an_amount_is_that_of_its_quantity(amount: int, is_cpu: bool) -> None:
+    """Spec: api:6."""
+    resource = CPU if is_cpu else MEMORY
+    assert amount_text(amount, resource) == str(as_quantity(amount, resource))

@@ -7,7 +7,8 @@ from autoscaling.vpa import ContainerPolicy, ContainerRecommendation, ScalingMod
 from recommender.estimator import Estimates
 from recommender.grouping import Groups
 from recommender.label_sets import TrackedVpa
-from recommender.postprocess import humanised, recommendations, rounded_estimates, rounded_up
+from recommender.postprocess import recommendations, rounded_estimates, rounded_up
+from recommender.recommendation_table import humanised
 from recommender.settings import RenderingSettings
 from tests.builders import amounts, printed
 from tests.recommender.scene import APP, integers, vpa
@@ -165,7 +166,8 @@ def test_what_is_switched_off_has_no_entry() -> None:
     estimates = Estimates(integers(*[1] * 6).reshape(3, 2), integers(*[1] * 6).reshape(3, 2))
     (found,) = recommendations(groups, estimates, PLAIN)
     assert [entry.container_name for entry in found.containers] == ["side"]
-    assert recommendations(Groups.of([]), Estimates(integers().reshape(3, 0), integers().reshape(3, 0)), PLAIN) == []
+    nothing = Estimates(integers().reshape(3, 0), integers().reshape(3, 0))
+    assert list(recommendations(Groups.of([]), nothing, PLAIN)) == []
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,5 @@ def test_conditions_that_others_wrote_meanwhile_are_kept(
     latest: tuple[VpaCondition, ...],
     expected: tuple[VpaCondition, ...],
 ) -> None:
-    status = VpaStatus(computed, SOME, 4)
-    merged = with_others_conditions(status, replace(vpa(), conditions=before), replace(vpa(), conditions=latest))
-    assert merged == VpaStatus(expected, SOME, 4), row
+    merged = with_others_conditions(computed, replace(vpa(), conditions=before), replace(vpa(), conditions=latest))
+    assert merged == expected, row

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
+import numpy as np
 from prometheus_client import CollectorRegistry
 
 from autoscaling.behaviour import Behaviour, Profile
@@ -16,7 +17,7 @@ from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.targets import KnownControllers, resolve_target, target_key
 from autoscaling.vpa import Vpa
-from autoscaling.wire.objects import decode_vpa, vpa_status_json
+from autoscaling.wire.objects import decode_vpa
 from autoscaling.wire.pods import decode_pod
 from autoscaling.workload import Workload
 from e2e.parity.cluster import controllers, named, workload
@@ -25,9 +26,11 @@ from e2e.parity.recommender.questions import Change, Gone, RoundsQuestion, durat
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.checkpointing import checkpoint_order, checkpoints_of, load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
+from recommender.due_statuses import RoundFindings, due_statuses
 from recommender.garbage import collect, doubtful_vpas, is_due
 from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
+from recommender.observed_statuses import ObservedStatuses
 from recommender.oom import OomRecord
 from recommender.oom_detection import oom_kills
 from recommender.quality import usage_quality
@@ -35,14 +38,20 @@ from recommender.recommending import recommend
 from recommender.samples import SampleColumns, UsageColumns
 from recommender.shell.metrics import QualityMetrics
 from recommender.shell.parts import LoopSettings
-from recommender.status import Findings, differs, status_after
 from recommender.usage_table import UsageMatcher
 from recommender.wire.checkpoints import checkpoint_status_json, decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
 from recommender.wire.pod_metrics import decode_usage
+from recommender.wire.status_patches import StatusFrame, conditions_text, due_patches
+from recommender.write_rule import WriteRule
 
 _LATE: Final = datetime(2200, 1, 1, tzinfo=UTC)
 """When no window runs any more, so that no peak is left out."""
+
+
+def _frame(vpa: Vpa) -> StatusFrame:
+    """Return what a status is written by, with the VPA's name in the place of a path."""
+    return StatusFrame(f"{vpa.namespace}/{vpa.name}", conditions_text(vpa.conditions))
 
 
 @dataclass(slots=True)
@@ -89,6 +98,8 @@ class World:
         self._known = KnownControllers.of((), {})
         self._registry = CollectorRegistry()
         self._quality = QualityMetrics.register(self._registry)
+        self._observed = ObservedStatuses(_frame)
+        self._rule = WriteRule(0.0, now)
 
     def change(self, changes: list[Change]) -> None:
         """Bring the objects up to date."""
@@ -192,17 +203,17 @@ class World:
 
     def _update_vpas(self, now: datetime, answer: RoundAnswer) -> None:
         groups = self.model.groups()
+        self._observed.look(groups)
         settings = self._settings
         found = recommend(self.model, groups, settings.estimator, settings.rendering, settings.behaviour)
-        self._quality.show_changes(groups.vpas, [each.pod_count for each in groups.vpas], found.changes)
-        for tracked, recommendation in zip(groups.vpas, found.recommendations, strict=True):
-            problem = self._problems[tracked.key]
-            status = status_after(tracked.vpa, Findings(recommendation, tracked.pod_count > 0, problem or None), now)
-            if differs(status, tracked.vpa):
-                name = "/".join(tracked.key)
-                body = vpa_status_json(status.conditions, status.recommendation, status.observed_generation)
-                answer.statuses[name] = body
-                self._store_vpa(name, {**self._objects[name], "status": body})
+        pod_counts = np.array([each.pod_count for each in groups.vpas], dtype=np.int64)
+        self._quality.show_changes(self._observed.stated_mode, pod_counts, found.changes)
+        findings = RoundFindings(found.recommendations, pod_counts, self._problems)
+        due = due_statuses(findings, self._observed, self._rule, now)
+        for _, name, patch in due_patches(due, self._observed.frames, None):
+            (operation,) = msgspec.json.decode(patch, type=list[Case])
+            answer.statuses[name] = operation["value"]
+            self._store_vpa(name, {**self._objects[name], "status": operation["value"]})
 
     def _write_checkpoints(self, now: datetime, answer: RoundAnswer) -> None:
         due = checkpoint_order(self.model)

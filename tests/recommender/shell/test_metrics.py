@@ -8,13 +8,13 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.samples import Sample
 
 from autoscaling.runtime.exposition import exposition
-from autoscaling.vpa import UpdateMode, UpdatePolicy
+from autoscaling.vpa import UpdateMode
+from recommender.aggregation import UPDATE_MODES
 from recommender.quality import TargetChanges, UsageQuality
 from recommender.rows import Occurrences
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.metrics import RecommenderMetrics
 from tests.exposed_families import EXECUTION, REQUEST, Family, exposed, family
-from tests.recommender.scene import Scene, pod, vpa
 
 LATENCY = "1 2 5 7.5 10 20 30 40 50 60 90 120 150 180 240 300 600 900 1800 +Inf"
 CPU = "0.01 0.02 0.04 0.08 0.16 0.32 0.64 1.28 2.56 5.12 10.24 20.48 40.96 81.92 163.84 327.68 655.36 +Inf"
@@ -230,10 +230,10 @@ def test_samples_are_counted_beside_recommendations(
 
 def test_changes_are_counted_by_mode_and_size() -> None:
     metrics, registry = _registered()
-    scene = Scene().follow(vpa(update_policy=UpdatePolicy(UpdateMode.OFF)), vpa("w")).observe(pod(), pod("q"))
     both = TargetChanges("cpu", np.array([0, 1, 1]), np.array([0.5, 0.25, -0.5]))
-    metrics.quality.show_changes((), (), [both])
-    metrics.quality.show_changes(scene.model.groups().vpas, [2, 2], [both])
+    nobody, modes = np.zeros(0, dtype=np.int64), [UpdateMode.OFF, None]
+    metrics.quality.show_changes(nobody, nobody, [both])
+    metrics.quality.show_changes(np.array([UPDATE_MODES.index(m) for m in modes]), np.array([2, 2]), [both])
     counted = {_short(s): s.value for f in registry.collect() for s in f.samples if s.name.endswith("_changes_sum")}
     assert counted == {
         ("relative_recommendation_changes", "cpu Off 1"): 0.5,

@@ -1,0 +1,166 @@
+"""The recommendations of a round as columns: objects are made only of those that somebody looks at one by one.
+
+Practically all of them are the estimated amounts, which need nothing but their text. Where something holds or bounds
+an amount, the recommendation is kept as an object beside the columns.
+
+Spec: recommender 4.3; performance R-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CPU, MEMORY, ResourceList
+from autoscaling.vpa import ContainerRecommendation, Recommendation
+from recommender.amounts import amount_text, as_quantity
+from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, Estimates
+from recommender.grouping import Groups
+from recommender.rows import spread
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+T = TypeVar("T")
+
+VECTORS: Final = (TARGET, LOWER_BOUND, UPPER_BOUND)
+"""The estimates that an entry is made of; its uncapped target is the target as estimated."""
+
+_UNITS: Final = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+
+
+def humanised(memory_bytes: int) -> Quantity:
+    """Return memory with two decimals of the largest binary unit that it reaches, read back as a quantity."""
+    for suffix, size in _UNITS:
+        if memory_bytes >= size:
+            return Quantity.parse(f"{memory_bytes / size:.2f}{suffix}")
+    return Quantity.parse(str(memory_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendationTable:
+    """One recommendation for each VPA of some groups, its containers sorted by name.
+
+    Args:
+        groups: The groups, with those resources controlled that are recommended.
+        estimates: Their rounded amounts.
+        is_listed: bool[groups], which of them have an entry.
+        humanizes_memory: Whether memory is written with two decimals of its largest binary unit.
+        adjusted: By the place of their VPA, recommendations with other amounts than estimated.
+    """
+
+    groups: Groups
+    estimates: Estimates
+    is_listed: Flags
+    humanizes_memory: bool = False
+    adjusted: Mapping[int, Recommendation] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Number of VPAs."""
+        return len(self.groups.vpas)
+
+    def __iter__(self) -> Iterator[Recommendation]:
+        """Go through the recommendations of all VPAs, as objects."""
+        return iter(self.of(np.arange(len(self))))
+
+    def __getitem__(self, place: int) -> Recommendation:
+        """Return the recommendation of one VPA as an object."""
+        return self.of(np.array([place]))[0]
+
+    @property
+    def is_empty(self) -> Flags:
+        """bool[vpas], which VPAs have no entry at all."""
+        ends = np.concatenate(([0], np.cumsum(self.is_listed)))[self.groups.bounds]
+        is_empty: Flags = ends[1:] == ends[:-1]
+        return is_empty
+
+    def entries_of(self, places: Integers) -> tuple[Integers, Integers]:
+        """Return the groups that have an entry, int64[n], VPA by VPA, and how many of each VPA do, int64[vpas].
+
+        Args:
+            places: int64[vpas], places of VPAs.
+        """
+        bounds = self.groups.bounds
+        counts = bounds[places + 1] - bounds[places]
+        groups = spread(bounds[places], counts)
+        flags = self.is_listed[groups]
+        owners = np.repeat(np.arange(len(places)), counts)[flags]
+        return groups[flags], np.bincount(owners, minlength=len(places))
+
+    def of(self, places: Integers) -> list[Recommendation]:
+        """Return the recommendations of some VPAs as objects.
+
+        Args:
+            places: int64[n], places of VPAs.
+        """
+        listed = places.tolist()
+        others = [place for place in listed if place not in self.adjusted] if self.adjusted else listed
+        estimated = dict(zip(others, self._estimated(np.array(others, dtype=np.int64)), strict=True))
+        return [self.adjusted.get(place) or estimated[place] for place in listed]
+
+    def _estimated(self, places: Integers) -> list[Recommendation]:
+        """Return what was estimated for some VPAs as objects."""
+        groups, counts = self.entries_of(places)
+        entries = self._entries(groups)
+        ends = np.cumsum(counts)
+        columns = zip(places.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True)
+        return [self.adjusted.get(place) or Recommendation(tuple(entries[begin:end])) for place, begin, end in columns]
+
+    def entry(self, group: int) -> ContainerRecommendation:
+        """Return what was estimated for one group as an object."""
+        return self._entries(np.array([group]))[0]
+
+    def _entries(self, groups: Integers) -> list[ContainerRecommendation]:
+        names = self.groups.names
+        vectors = zip(*(self._vectors(groups, each) for each in VECTORS), strict=True)
+        return [
+            ContainerRecommendation(names[group], target, lower, upper, target)
+            for group, (target, lower, upper) in zip(groups.tolist(), vectors, strict=True)
+        ]
+
+    def _vectors(self, groups: Integers, vector: int) -> list[ResourceList]:
+        """Return one vector of some groups: the controlled ones of its amounts as quantities."""
+        cpu = _each(self.estimates.cpu[vector, groups], lambda amount: as_quantity(amount, CPU))
+        memory = _each(self.estimates.memory[vector, groups], self._memory)
+        flags = self.groups.controls_cpu[groups].tolist(), self.groups.controls_memory[groups].tolist()
+        columns = zip(cpu, memory, *flags, strict=True)
+        return [
+            {CPU: c, MEMORY: m}
+            if with_cpu and with_memory
+            else {CPU: c}
+            if with_cpu
+            else {MEMORY: m}
+            if with_memory
+            else {}
+            for c, m, with_cpu, with_memory in columns
+        ]
+
+    def _memory(self, amount: int) -> Quantity:
+        return humanised(amount) if self.humanizes_memory and amount else as_quantity(amount, MEMORY)
+
+    def cpu_texts(self, groups: Integers, vector: int) -> list[str]:
+        """Return the CPU of one vector of some groups as it is written.
+
+        Args:
+            groups: int64[n].
+            vector: One of ``VECTORS``.
+        """
+        return _each(self.estimates.cpu[vector, groups], lambda amount: amount_text(amount, CPU))
+
+    def memory_texts(self, groups: Integers, vector: int) -> list[str]:
+        """Return the memory of one vector of some groups as it is written, see ``cpu_texts``."""
+        return _each(self.estimates.memory[vector, groups], self._memory_text)
+
+    def _memory_text(self, amount: int) -> str:
+        return str(self._memory(amount)) if self.humanizes_memory else amount_text(amount, MEMORY)
+
+
+def _each(amounts: Integers, render: Callable[[int], T]) -> list[T]:
+    """Return what becomes of each amount; they share few values, of which each is rendered once."""
+    listed = amounts.tolist()
+    rendered = {amount: render(amount) for amount in set(listed)}
+    return [rendered[amount] for amount in listed]
