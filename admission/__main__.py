@@ -37,6 +37,7 @@ from autoscaling.kube.liveness import HeartBeat, HeartBeatSettings
 from autoscaling.kube.pacing import Pacing
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from autoscaling.runtime.bind_address import BindAddress
+from autoscaling.runtime.collector import caches_uncollected
 from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
@@ -90,7 +91,8 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     port = open_webhook(process, config, caches, context, telemetry)
     registration = registration_of(client, config, telemetry.measures) if config.register_webhook else None
     await look_after_certificates(process, config, client, Keeping(in_use, registration, telemetry.measures))
-    await caches.wait_synced(SYNC_SECONDS)
+    with caches_uncollected():
+        await caches.wait_synced(SYNC_SECONDS)
     telemetry.vitals.there(_CACHES)
     log.info("caches filled")
     proof = WebhookProof(

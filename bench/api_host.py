@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -42,14 +43,17 @@ from evenkeel.simulator.api.fields import JsonObject, child, rows, text
 from evenkeel.simulator.api.requestlog import RequestLog
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
+from evenkeel.simulator.api.store import DEFAULT_HISTORY
 from evenkeel.simulator.clock import WallClock
-from evenkeel.simulator.faults import Delay, Fault
+from evenkeel.simulator.faults import Delay, Fault, Refuse
 
 _PATIENCE_SECONDS = 5.0
 _STATUSES = ("verticalpodautoscalers", "verticalpodautoscalers/status")
 _CHANGES = ("patch", "pods/resize"), ("create", "pods/eviction")
 _FAILED = 400
 """Least HTTP status of a call that came to nothing."""
+_POD_WATCHES = "/pods$"
+"""Matches the paths of watches of pods."""
 _YIELD_EVERY = 50
 """Writes between two looks at the connections, so that a watch is sent while others write."""
 
@@ -91,6 +95,7 @@ def main() -> None:
     parser.add_argument("--cpu", help="request of each container, where not what is recommended")
     parser.add_argument("--delay-milliseconds", type=float, default=0.0, help="time that some calls take")
     parser.add_argument("--delayed", default="", help="regular expression searched in the paths of those calls")
+    parser.add_argument("--history", type=int, default=DEFAULT_HISTORY, help="changes of a kind that can be followed")
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--folder", type=Path, required=True)
     asyncio.run(_host(parser.parse_args()))
@@ -99,7 +104,7 @@ def main() -> None:
 async def _host(arguments: argparse.Namespace) -> None:
     shape = Shape(arguments.vpas, arguments.pods_per_vpa)
     names = pod_names(shape)
-    server = ApiServer(WallClock())
+    server = ApiServer(WallClock(), history_limit=arguments.history)
     if arguments.usage:
         server.metrics = StoredUsage.read(arguments.usage)
     if arguments.delay_milliseconds:
@@ -115,7 +120,7 @@ async def _host(arguments: argparse.Namespace) -> None:
         kubeconfig = endpoint.write_kubeconfig(arguments.folder / "kubeconfig")
         addresses = endpoint.url, str(kubeconfig), str(authority)
 
-        def tell() -> None:
+        def tell(writing_seconds: float = 0.0) -> None:
             loaded = loading.wall_seconds, loading.cpu_seconds
             first = _first_changes(server.requests)
             say(
@@ -127,13 +132,13 @@ async def _host(arguments: argparse.Namespace) -> None:
                     len(first),
                     (max(first.values()) - min(first.values())).total_seconds() if first else 0.0,
                     {" ".join(call): count for call, count in server.requests.total.items()},
+                    writing_seconds,
                 )
             )
 
         tell()
         while line := await asyncio.to_thread(sys.stdin.readline):
-            await _carry_out(msgspec.json.decode(line, type=Command), server, names)
-            tell()
+            tell(await _carry_out(msgspec.json.decode(line, type=Command), server, names))
 
 
 def _load(server: ApiServer, shape: Shape, arguments: argparse.Namespace) -> None:
@@ -160,9 +165,10 @@ def _pods(shape: Shape, arguments: argparse.Namespace) -> Iterable[JsonObject]:
     return (pod_object(name, arguments.created, started, cpu=arguments.cpu) for name in pod_names(shape))
 
 
-async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) -> None:
-    """Do what one line asks for."""
-    await _write(server, names, command.writes)
+async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) -> float:
+    """Do what one line asks for; returns how many seconds the pods took to change."""
+    with Stopwatch() as writing:
+        await _write(server, names, command)
     if command.statuses:
         with suppress(TimeoutError):
             await server.requests.until(lambda log: _status_writes(log) >= command.statuses, _PATIENCE_SECONDS)
@@ -173,6 +179,7 @@ async def _carry_out(command: Command, server: ApiServer, names: list[PodName]) 
         _store_changed(server.requests, Path(command.changed))
     if command.recommendations:
         _store_recommendations(server, Path(command.recommendations))
+    return writing.wall_seconds
 
 
 def _status_writes(log: RequestLog) -> int:
@@ -211,17 +218,27 @@ def _recommendation(vpa: JsonObject) -> tuple[str, object]:
     return name, child(child(vpa, "status"), "recommendation")
 
 
-async def _write(server: ApiServer, names: list[PodName], count: int) -> None:
+async def _write(server: ApiServer, names: list[PodName], command: Command) -> None:
     """Change pods one after the other, each by one annotation."""
     kind = next(kind for kind in server.registry.all() if kind.resource == PODS)
-    for place in range(count):
+    if command.expires:
+        server.faults.add(Fault(Refuse(HTTPStatus.GONE, "Expired"), verb="watch", path=_POD_WATCHES))
+        server.watches.close(_POD_WATCHES)
+    began = asyncio.get_running_loop().time()
+    for place in range(command.writes):
         name = names[place % len(names)]
         current = server.store.existing(kind, (name.namespace, name.name))
         metadata = msgspec.convert(current.body["metadata"], dict[str, object])
         body = current.body | {"metadata": metadata | {"annotations": {"count": str(current.revision)}}}
         server.store.replace(kind, body, current)
         if place % _YIELD_EVERY == 0:
-            await asyncio.sleep(0)
+            await asyncio.sleep(_ahead_seconds(began, place, command.writes_per_second))
+
+
+def _ahead_seconds(began: float, writes: int, per_second: float) -> float:
+    """Return how long to wait until so many writes are due."""
+    due = began + writes / per_second if per_second else 0.0
+    return max(0.0, due - asyncio.get_running_loop().time())
 
 
 if __name__ == "__main__":

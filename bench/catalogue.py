@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bench.row import Benchmark
 from bench.rows.a1 import WebhookLatency
 from bench.rows.a2 import WebhookRate
+from bench.rows.a3 import BusyWebhook
 from bench.rows.r1 import FoldArrays
 from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
@@ -37,6 +38,7 @@ _ROWS: tuple[type[Benchmark], ...] = (
     SlowResizes,
     WebhookLatency,
     WebhookRate,
+    BusyWebhook,
     EmbeddedServer,
     Demonstration,
 )

@@ -21,6 +21,8 @@ class Command(msgspec.Struct, frozen=True):
 
     Args:
         writes: Pods to change.
+        writes_per_second: How many of them in a second; as many as it can where that is 0.
+        expires: Whether who follows pods has to list them all anew from then on.
         statuses: Writes of VPAs' statuses to wait for, since it began to serve, for at most some seconds.
         recommendations: File for what all VPAs are recommended, by namespace and name; empty for none.
         changes: Pods that are to be resized or evicted to wait for, likewise.
@@ -28,6 +30,8 @@ class Command(msgspec.Struct, frozen=True):
     """
 
     writes: int = 0
+    writes_per_second: float = 0.0
+    expires: bool = False
     statuses: int = 0
     recommendations: str = ""
     changes: int = 0
@@ -48,6 +52,7 @@ class Hosted(msgspec.Struct, frozen=True):
         changes: Pods that were resized or evicted.
         changing_seconds: From the answer to the first such call until that to the last one on another pod.
         calls: Calls so far, by verb and resource.
+        writing_seconds: How long the pods of the last command took to change.
     """
 
     url: str
@@ -60,6 +65,7 @@ class Hosted(msgspec.Struct, frozen=True):
     changes: int = 0
     changing_seconds: float = 0.0
     calls: dict[str, int] = {}
+    writing_seconds: float = 0.0
 
 
 class LineProcess:
@@ -133,9 +139,9 @@ class ApiHost:
         self._process.tell(command)
         return self._process.hear(Hosted)
 
-    def begin_writing(self, writes: int) -> None:
-        """Have it change pods."""
-        self._process.tell(Command(writes))
+    def begin_writing(self, writes: int, per_second: float = 0.0, *, expires: bool = False) -> None:
+        """Have it change pods; see ``Command``."""
+        self._process.tell(Command(writes, per_second, expires))
 
     def end_writing(self) -> Hosted:
         """Wait until it has."""

@@ -1,4 +1,4 @@
-"""Both webhooks over the same API server, and the load on them: what A-1 and A-2 share."""
+"""Both webhooks over the same API server, and the load on them: what A-1, A-2 and A-3 share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from e2e.cluster.binaries import build
 from evenkeel.simulator.api.certificates import Authority
 
 _BODIES = 500
-_READY_SECONDS = 300.0
+READY_SECONDS = 300.0
+"""How long everything may take to be ready."""
+
 _HOST_NAME = "webhook.system.svc"
 
 
@@ -91,13 +93,22 @@ def review(place: int) -> dict[str, object]:
 
 
 class WebhookBenchmark(Benchmark):
-    """Load on both webhooks in turn; the other one rests meanwhile."""
+    """Load on both webhooks in turn; the other one rests meanwhile.
+
+    Attributes:
+        pods_per_vpa: Pods that the API server has; the webhooks follow none of them.
+        has_peer: Whether upstream's webhook takes part.
+    """
+
+    pods_per_vpa: int = 0
+    has_peer: bool = True
 
     def set_up(self) -> None:
         """Start the API server and both webhooks."""
         self.processes: list[subprocess.Popen[bytes]] = []
-        shape = Shape(self.setting.choose(10_000, 2_000), 1)
-        self.host = ApiHost(self.setting.folder, "--vpas", str(shape.vpas), "--controllers", "--plain")
+        shape = self.shape = Shape(self.setting.choose(10_000, 2_000), self.pods_per_vpa)
+        size = "--vpas", str(shape.vpas), "--pods-per-vpa", str(shape.pods_per_vpa)
+        self.host = ApiHost(self.setting.folder, *size, "--controllers", "--plain", *self.host_flags())
         self.bodies = self.setting.folder / "reviews.json"
         self.bodies.write_bytes(msgspec.json.encode([review(i * 7 % shape.vpas) for i in range(_BODIES)]))
         authority = Authority()
@@ -105,11 +116,20 @@ class WebhookBenchmark(Benchmark):
         for name, content in (("ca", authority.certificate_pem), ("crt", pair.certificate_pem), ("key", pair.key_pem)):
             (self.setting.folder / f"webhook.{name}").write_bytes(content)
         self.load = Peer()
-        ours = [sys.executable, "-P", "-m", "admission", "--api-group=autoscaling.k8s.io", "--profile=upstream"]
-        self.ours = self._start("ours", ours)
-        self.theirs = self._start("peer", [str(build("vpa") / "vpa-admission-controller")])
+        flags = "--api-group=autoscaling.k8s.io", "--profile=upstream"
+        self.ours = self._start("ours", [*self.our_command(), *flags])
+        if self.has_peer:
+            self.theirs = self._start("peer", [str(build("vpa") / "vpa-admission-controller")])
+            self._wait(self.theirs)
         self._wait(self.ours)
-        self._wait(self.theirs)
+
+    def our_command(self) -> list[str]:
+        """Return the command that starts ours, without its flags."""
+        return [sys.executable, "-P", "-m", "admission"]
+
+    def host_flags(self) -> tuple[str, ...]:
+        """Return what else the API server is told."""
+        return ()
 
     def _start(self, name: str, command: list[str]) -> tuple[str, int]:
         """Start one webhook; returns its URL and process id."""
@@ -151,7 +171,7 @@ class WebhookBenchmark(Benchmark):
 
     def _wait(self, side: tuple[str, int]) -> None:
         """Wait until a webhook patches every pod."""
-        end, problem = time.monotonic() + _READY_SECONDS, "it has not answered"
+        end, problem = time.monotonic() + READY_SECONDS, "it has not answered"
         while time.monotonic() < end:
             try:
                 if all(self._answers(side)):
@@ -160,7 +180,7 @@ class WebhookBenchmark(Benchmark):
             except PeerError as error:
                 problem = str(error)
             time.sleep(0.5)
-        raise PeerError(f"the webhook at {side[0]} is not ready after {_READY_SECONDS:.0f} s: {problem}")
+        raise PeerError(f"the webhook at {side[0]} is not ready after {READY_SECONDS:.0f} s: {problem}")
 
     def press(self, side: tuple[str, int], connections: int, seconds: float) -> Run:
         """Put load on one webhook; the CPU time is the webhook's own."""
