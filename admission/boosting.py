@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from autoscaling.pod import Container, Pod
-from autoscaling.policy import container_policy, controlled_values, scaling_mode
+from autoscaling.pod import Pod
+from autoscaling.policy import container_policy, scaling_mode
 from autoscaling.quantity import Quantity
-from autoscaling.resources import CPU, amount
-from autoscaling.startup_boost import boost_of, boosted_cpu, boosted_resources, original_resources_text
+from autoscaling.startup_boost import boosted_target, original_resources_text
 from autoscaling.target_resources import NOTHING, ContainerTarget
 from autoscaling.vpa import ScalingMode, Vpa
 
@@ -59,26 +58,8 @@ def with_boosts(
             skipped.add(index)
             changed.append(NOTHING)
             continue
-        boosted = _boosted(vpa, container, target, rules)
+        boosted = boosted_target(vpa, container, target, rules.cap)
         changed.append(boosted or target)
         if boosted is not None:
             originals[index] = original_resources_text(container.resources)
     return tuple(changed), Boosts(originals, frozenset(skipped))
-
-
-def _boosted(vpa: Vpa, container: Container, target: ContainerTarget, rules: BoostRules) -> ContainerTarget | None:
-    """Return one container's target with its boost, None where none applies.
-
-    What counts as the container's own is what its spec says, also where a status was submitted that says otherwise.
-    """
-    boost = boost_of(vpa, container.name)
-    if boost is None:
-        return None
-    current = container.resources
-    base = amount(target.requests, CPU)
-    if base.is_zero():
-        base = current.request(CPU)
-    boosted = boosted_cpu(vpa, base, boost, rules.cap)
-    values = controlled_values(container_policy(vpa, container.name))
-    request, limits = boosted_resources(current, target.limits, boosted, values)
-    return replace(target, requests={**target.requests, CPU: request}, limits=limits)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from autoscaling.errors import InvalidObjectError
-from autoscaling.pod import READY, ConditionStatus, Pod
-from autoscaling.policy import container_policy
+from autoscaling.pod import READY, ConditionStatus, Container, Pod
+from autoscaling.policy import container_policy, controlled_values
 from autoscaling.quantity import ZERO, Quantity
 from autoscaling.resources import CONTROLLED, CPU, ContainerResources, ResourceList, amount
 from autoscaling.scaling import proportional_limit
+from autoscaling.target_resources import ContainerTarget
 from autoscaling.vpa import BoostType, ControlledValues, CpuBoost, Vpa
 
 BOOST_ANNOTATION_PREFIX = "vpaCpuStartupBoost/"
@@ -36,6 +38,32 @@ def boost_of(vpa: Vpa, container: str) -> CpuBoost | None:
             vpa.ref, f"startupBoost of container {container!r} is empty", remedy="set startupBoost.cpu or remove it"
         )
     return boost.cpu
+
+
+def boosted_target(
+    vpa: Vpa, container: Container, target: ContainerTarget, cap: Quantity | None
+) -> ContainerTarget | None:
+    """Return what a new container gets with its boost, None where it has none (spec: admission:8).
+
+    What counts as the container's own is what its spec says, also where a status was submitted that says otherwise.
+
+    Args:
+        target: What it gets without a boost.
+        cap: Most that a boost may come to, even below that; None for no cap.
+
+    Raises:
+        InvalidObjectError: A boost that applies is empty or cannot be reckoned.
+    """
+    boost = boost_of(vpa, container.name)
+    if boost is None:
+        return None
+    current = container.resources
+    base = amount(target.requests, CPU)
+    if base.is_zero():
+        base = current.request(CPU)
+    values = controlled_values(container_policy(vpa, container.name))
+    request, limits = boosted_resources(current, target.limits, boosted_cpu(vpa, base, boost, cap), values)
+    return replace(target, requests={**target.requests, CPU: request}, limits=limits)
 
 
 def boosted_cpu(vpa: Vpa, base: Quantity, boost: CpuBoost, cap: Quantity | None) -> Quantity:

@@ -152,6 +152,7 @@ def decision_settings(config: UpdaterConfig) -> Settings:
         is_in_place_on=gates.is_on(Gate.IN_PLACE),
         is_startup_boost_on=gates.is_on(Gate.CPU_STARTUP_BOOST),
         is_per_vpa_config_on=gates.is_on(Gate.PER_VPA_CONFIG),
+        max_cpu_boost=config.max_allowed_cpu_boost,
         behaviour=config.switches(),
     )
 

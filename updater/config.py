@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from autoscaling.runtime.flag_model import Environment, GroupDefault
 from autoscaling.runtime.flags import LeaderElectedConfig
-from autoscaling.runtime.syntax import Address, Duration, Integer, Number, PositiveDuration, Text, Toggle, Unsigned
+from autoscaling.runtime.syntax import Address, Cap, Duration, Integer, Number, PositiveDuration, Text, Toggle, Unsigned
 
 
 class UpdaterConfig(LeaderElectedConfig):
@@ -72,6 +72,10 @@ class UpdaterConfig(LeaderElectedConfig):
 
     leader_elect_resource_name: Annotated[Text, GroupDefault("updater_lease")] = ""
     """Name of the Lease that leader election uses."""
+
+    max_allowed_cpu_boost: Cap = None
+    """Most CPU that a startup boost may give a container, for the room that a new pod needs; the admission controller's
+    --max-allowed-cpu-boost. 0 for no limit. Not in upstream."""
 
     min_replicas: Integer = 2
     """Live pods a group needs before one is evicted. A VerticalPodAutoscaler can set its own."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.quantity import Quantity
 from updater.storm_levels import StormFlags
 
 
@@ -26,6 +27,7 @@ class Settings:
         is_in_place_on: Feature gate InPlace.
         is_startup_boost_on: Feature gate CPUStartupBoost.
         is_per_vpa_config_on: Feature gate PerVPAConfig.
+        max_cpu_boost: Most CPU that the admission controller gives a container by a start-up boost; None for no limit.
         storms: How many changes at a time nodes, namespaces and the cluster bear (beyond:B-24).
         behaviour: Where to decide otherwise than upstream.
     """
@@ -42,5 +44,6 @@ class Settings:
     is_in_place_on: bool = False
     is_startup_boost_on: bool = False
     is_per_vpa_config_on: bool = False
+    max_cpu_boost: Quantity | None = None
     storms: StormFlags = field(default_factory=StormFlags)
     behaviour: Behaviour = field(default_factory=lambda: Behaviour.of(Profile.EVENKEEL))

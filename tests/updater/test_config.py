@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from admission.config import AdmissionConfig
 from autoscaling.errors import ConfigurationError
+from autoscaling.quantity import Quantity
 from autoscaling.runtime.command_line import UsageError
 from autoscaling.runtime.flag_model import flag_specs
 from updater.config import UpdaterConfig
@@ -54,6 +56,7 @@ OWN = {
     "cluster-change-rate-limit": "0",
     "in-place-deferred-timeout": "5m0s",
     "in-place-progress-timeout": "1h0m0s",
+    "max-allowed-cpu-boost": "0",
     "namespace-change-rate-burst": "0",
     "namespace-change-rate-limit": "0",
     "node-change-rate-burst": "10",
@@ -130,6 +133,17 @@ def test_the_status_lease_is_looked_for_where_the_admission_controller_puts_it(
     row: str, words: list[str], environment: dict[str, str], namespace: str
 ) -> None:
     assert _read(*words, **environment).admission_controller_status_lease_namespace == namespace
+
+
+@pytest.mark.parametrize(
+    ("row", "words", "cap"),
+    [("admission:8", [], None), ("admission:8", ["--max-allowed-cpu-boost=1500m"], Quantity.parse("1500m"))],
+)
+def test_the_cap_on_boosts_is_that_of_the_admission_controller(
+    row: str, words: list[str], cap: Quantity | None
+) -> None:
+    assert _read(*words).max_allowed_cpu_boost == cap, row
+    assert AdmissionConfig.from_command_line(words, {}).max_allowed_cpu_boost == cap, row
 
 
 def test_our_own_group_has_its_own_leases() -> None:

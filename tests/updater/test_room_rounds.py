@@ -18,7 +18,7 @@ from autoscaling.node import Node
 from autoscaling.pod import ConditionStatus, Pod, PodCondition
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED
-from autoscaling.vpa import UpdatePolicy
+from autoscaling.vpa import CpuBoost, StartupBoost, UpdatePolicy
 from tests.builders import limit_range, recommended
 from tests.updater.rooms import FREE_ROOM, ROOMY, around, filling, given, node, on
 from tests.updater.situations import (
@@ -222,6 +222,23 @@ def test_a_whole_round_believes_only_what_the_node_says_of_the_present_spec(
     ready = replace(subject, conditions=(*subject.conditions, PodCondition("Ready", ConditionStatus.TRUE)))
     alone = vpa_of(IPOR, BIG, minimum=1)
     assert scene(ready, FULL, vpa=alone, settings=settings).played().said == [expected], row
+
+
+@pytest.mark.parametrize(
+    ("row", "room", "is_on", "expected"),
+    [
+        ("beyond:B-25", "2/8Gi", True, "p0 evict outside_bounds"),
+        ("beyond:B-25", "1999m/8Gi", True, "p0 skip no_other_node"),
+        ("beyond:B-25", "1/8Gi", False, "p0 evict outside_bounds"),
+    ],
+)
+def test_a_pod_is_evicted_only_where_its_replacement_fits_with_its_boost(
+    row: str, room: str, *, is_on: bool, expected: str
+) -> None:
+    boosting = replace(vpa_of(RECREATE, BIG, minimum=1), startup_boost=StartupBoost(CpuBoost(factor=2)))
+    nodes = (node(room="500m/8Gi"), node("node2", room))
+    settings = replace(ROOMY, is_startup_boost_on=is_on)
+    assert scene(small(), nodes=nodes, vpa=boosting, settings=settings).played().said == [expected], row
 
 
 def test_a_pod_that_may_go_soon_keeps_its_claim() -> None:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given as given_any
+from hypothesis import strategies as st
 
 from autoscaling.capping import ProcessedRecommendation
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
 from autoscaling.pod import Pod, PodCondition
-from autoscaling.quantity import NANO
-from autoscaling.vpa import Recommendation
+from autoscaling.quantity import NANO, Quantity
+from autoscaling.startup_boost import boosted_cpu
+from autoscaling.vpa import (
+    BoostType,
+    ContainerPolicy,
+    ControlledValues,
+    CpuBoost,
+    Recommendation,
+    ScalingMode,
+    StartupBoost,
+)
 from tests.builders import amounts, recommended, sidecar, with_init_containers
 from tests.updater.rooms import ROOMY, filling, given, node, on
 from tests.updater.situations import (
@@ -238,6 +249,90 @@ def test_containers_without_recommendation_keep_what_they_ask_for() -> None:
     outcome = weighed(subject, there(subject, FULL))
     assert isinstance(outcome, EvictionProposal)
     assert outcome.claim.rooms["node2"]["cpu"] == nano(amounts("3500m/-"))["cpu"], "beyond:B-25"
+
+
+def boosting(
+    boost: CpuBoost | None,
+    around: Circumstances,
+    policies: tuple[ContainerPolicy, ...] | None = None,
+    **settings: object,
+) -> Circumstances:
+    """Return a round in which new pods are boosted."""
+    subject = replace(around.vpa, startup_boost=StartupBoost(boost), container_policies=policies)
+    changed = replace(around.settings, **{"is_startup_boost_on": True, **settings})  # type: ignore[arg-type]
+    return replace(around, vpa=subject, settings=changed)
+
+
+TWICE = CpuBoost(BoostType.FACTOR, factor=2)
+PLUS = CpuBoost(BoostType.QUANTITY, quantity=Quantity.parse("1500m"))
+EMPTY = there(OLD, nodes=(node(room="8/8Gi"), node("node2", "8/8Gi")))
+UNSCALED = (ContainerPolicy("c", mode=ScalingMode.OFF),)
+LIMITED = (ContainerPolicy("c", controlled_values=ControlledValues.REQUESTS_ONLY),)
+
+
+@pytest.mark.parametrize(
+    ("row", "around", "cpu"),
+    [
+        ("admission:8", EMPTY, "2"),
+        ("admission:8", boosting(TWICE, EMPTY), "4"),
+        ("admission:8", boosting(PLUS, EMPTY), "3500m"),
+        ("admission:8", boosting(TWICE, EMPTY, is_startup_boost_on=False), "2"),
+        ("admission:8", boosting(TWICE, EMPTY, max_cpu_boost=Quantity.parse("3")), "3"),
+        ("admission:8", boosting(TWICE, EMPTY, max_cpu_boost=Quantity.parse("5")), "4"),
+        ("admission:8", boosting(TWICE, EMPTY, UNSCALED), "2"),
+        ("admission:8", boosting(TWICE, EMPTY, LIMITED), "4"),
+    ],
+)
+def test_a_replacement_takes_the_room_of_its_boost(row: str, around: Circumstances, cpu: str) -> None:
+    outcome = weighed(OLD, around)
+    assert isinstance(outcome, EvictionProposal), row
+    grown = {
+        name: amount - NANO * (1024**3 if name == "memory" else 1)
+        for name, amount in nano(amounts(f"{cpu}/2Gi")).items()
+    }
+    assert outcome.claim.rooms["node1"] == grown, row
+
+
+def test_a_boost_stays_below_the_limit_where_limits_do_not_follow() -> None:
+    subject = on(given(small("p", "1/1Gi", "3/3Gi"), "1/1Gi", "3/3Gi"))
+    outcome = weighed(subject, boosting(TWICE, EMPTY, LIMITED))
+    assert isinstance(outcome, EvictionProposal)
+    assert outcome.claim.rooms["node1"]["cpu"] == 1999 * 10**6, "admission:8"
+
+
+@pytest.mark.parametrize(("row", "room", "fits"), [("admission:8", "4/8Gi", True), ("admission:8", "3999m/8Gi", False)])
+def test_a_pod_stays_where_no_node_takes_its_replacement_boosted(row: str, room: str, *, fits: bool) -> None:
+    around = boosting(TWICE, there(OLD, FULL, nodes=(node(), node("node2", room))))
+    outcome = weighed(OLD, around)
+    if fits:
+        assert isinstance(outcome, EvictionProposal), row
+        assert outcome.claim.rooms["node2"]["cpu"] == 4 * NANO, row
+    else:
+        assert isinstance(outcome, Hindrance), row
+        assert outcome.reason is Reason.NO_OTHER_NODE
+
+
+def test_a_boost_that_cannot_be_reckoned_would_leave_the_replacement_as_it_is() -> None:
+    outcome = weighed(OLD, boosting(None, EMPTY))
+    assert isinstance(outcome, Hindrance)
+    assert outcome.reason is Reason.INVALID_OBJECT, "beyond:B-32"
+    assert "startupBoost of container 'c' is empty" in outcome.detail
+
+
+@given_any(st.integers(1, 5), st.integers(0, 4000), st.sampled_from([None, "1", "3", "6"]))
+def test_the_need_is_that_of_the_webhook(factor: int, milli: int, cap: str | None) -> None:
+    """Spec: admission:8, beyond:B-25."""
+    most = None if cap is None else Quantity.parse(cap)
+    for boost in (
+        CpuBoost(BoostType.FACTOR, factor=factor),
+        CpuBoost(BoostType.QUANTITY, quantity=Quantity.of_milli(milli)),
+    ):
+        vast = there(OLD, nodes=(node(room="100/100Gi"),))
+        around = boosting(boost, vast, max_cpu_boost=most)
+        outcome = weighed(OLD, around)
+        assert isinstance(outcome, EvictionProposal)
+        wanted = boosted_cpu(around.vpa, Quantity.parse("2"), boost, most).nano
+        assert outcome.claim.rooms["node1"]["cpu"] == max(wanted - NANO, 0)
 
 
 @pytest.mark.parametrize("off", [True, False])
