@@ -23,18 +23,18 @@ Spec: beyond:B-3, beyond:B-19, case:22, case:23, case:39; recommender 3.1, 11.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.hpa import controller_object
 from autoscaling.matching import NOTHING, Selector, of_labels
 from autoscaling.ownership import ControllerKey, NodeOwnerError, OwnerLookupError, OwnerNotCachedError, pod_controller
 from autoscaling.pod import Pod
-from autoscaling.targets import RUN_KINDS, KnownControllers, ResolvedTarget, WorkloadKey
-from autoscaling.workload import Workload
+from autoscaling.targets import RUN_KINDS, KnownControllers, ResolvedTarget
 from recommender.aggregation import Basis, SharingKey, by_all_labels
+from recommender.noted_reads import NotedControllers, Reads
 from recommender.past_pods import PastOwners, stable_labels
 
 CONTROLLER: Final = "topmost controller"
@@ -42,9 +42,6 @@ CONTROLLER: Final = "topmost controller"
 
 _RUN_NAMES: Final = ("batch/CronJob/", "batch/Job/")
 _SPARE_ANSWERS: Final = 64
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +71,6 @@ class SharingRules:
         return self.by_controller or (self.runs_by_owner and topmost.kind in RUN_KINDS)
 
 
-@dataclass(slots=True)
-class _Noted(Mapping[_Key, _Value], Generic[_Key, _Value]):
-    """A mapping that notes what is looked up in it, and what was found."""
-
-    source: Mapping[_Key, _Value]
-    reads: dict[_Key, _Value | None] = field(default_factory=dict)
-
-    def __getitem__(self, key: _Key) -> _Value:
-        found = self.reads[key] = self.source.get(key)
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __iter__(self) -> Iterator[_Key]:
-        return iter(self.source)
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What the way up from a direct controller came to.
@@ -108,20 +85,7 @@ class _Answer:
     topmost: ControllerKey | None
     selector: Selector
     is_settled: bool
-    reads: tuple[tuple[WorkloadKey, Workload | None], ...]
-    scale_reads: tuple[tuple[ControllerKey, object], ...]
-
-    def holds(self, known: KnownControllers, *, are_workloads_as_before: bool) -> bool:
-        """Say whether it would be the same now."""
-        # Asked for every direct controller in every round: plain loops, as generators would take three times as long.
-        if not are_workloads_as_before:
-            for key, found in self.reads:
-                if known.workloads.get(key) is not found:
-                    return False
-        for controller, answer in self.scale_reads:  # noqa: SIM110
-            if known.scales.get(controller) is not answer:
-                return False
-        return True
+    reads: Reads
 
     def says_as(self, other: _Answer) -> bool:
         """Say whether pods get the same keys by another answer."""
@@ -134,12 +98,11 @@ def _answer(start: ControllerKey, known: KnownControllers) -> _Answer:
     Raises:
         OwnerNotCachedError: A scale on the way has not been looked up yet.
     """
-    workloads, scales = _Noted(known.workloads), _Noted(known.scales)
-    noted = replace(known, workloads=workloads, scales=scales)
+    noted = NotedControllers(known)
     topmost, selector, is_settled = None, NOTHING, True
     try:
-        topmost = noted.topmost(start)
-        selector = _selector(topmost, noted)
+        topmost = noted.known.topmost(start)
+        selector = _selector(topmost, noted.known)
     except OwnerNotCachedError:
         raise
     except NodeOwnerError:
@@ -147,7 +110,7 @@ def _answer(start: ControllerKey, known: KnownControllers) -> _Answer:
         pass
     except OwnerLookupError:
         is_settled = False
-    return _Answer(topmost, selector, is_settled, tuple(workloads.reads.items()), tuple(scales.reads.items()))
+    return _Answer(topmost, selector, is_settled, noted.reads())
 
 
 def _selector(topmost: ControllerKey | None, known: KnownControllers) -> Selector:
@@ -284,7 +247,7 @@ class OwnerKeys:
         found = {
             key: None
             for key, answer in self._answers.items()
-            if not answer.holds(known, are_workloads_as_before=are_workloads_as_before)
+            if not answer.reads.hold(known, are_workloads_as_before=are_workloads_as_before)
         }
         for pod in fresh:
             key = pod_controller(pod)

@@ -65,6 +65,14 @@ def observe_target(model: ClusterModel, sighting: Sighting, now: datetime, *, ke
     return tracked
 
 
+def is_as_observed(tracked: TrackedVpa | None, vpa: Vpa, target: ResolvedTarget) -> bool:
+    """Say whether a VPA need not be observed again, whose target came to the same as when it was observed last.
+
+    What others share with it is brought up to date in every round, and so is when a target was missing.
+    """
+    return tracked is not None and tracked.vpa is vpa and not (tracked.is_shared or target.is_unresolved)
+
+
 def _follow_anew(model: ClusterModel, known: TrackedVpa, sighting: Sighting, now: datetime) -> TrackedVpa:
     """Follow a VPA by another selector; what only the former one selects counts as loaded history from now on."""
     former, initial = known.linked, known.initial

@@ -92,6 +92,11 @@ class ControllerCache:
         """Whether every kind has been listed completely."""
         return all(store.is_synced for store in self.stores.values())
 
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """Differ from those before when a workload came, changed or went."""
+        return tuple([store.version for store in self.stores.values()])
+
     async def wait_synced(self, seconds: float) -> None:
         """Wait until every kind has been listed completely.
 

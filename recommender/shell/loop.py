@@ -13,13 +13,14 @@ from autoscaling.ownership import ControllerKey, OwnerLookupError
 from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.runtime.collector import collector_paused
-from autoscaling.targets import KnownControllers, ResolvedTarget, resolve_target, target_key
+from autoscaling.targets import KnownControllers, ResolvedTarget, target_key
 from autoscaling.vpa import Vpa
 from recommender.cautions import judged_types
 from recommender.checkpointing import load_checkpoints
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.garbage import collect, doubtful_vpas, is_due
 from recommender.instants import instant
+from recommender.kept_targets import KeptTargets
 from recommender.label_sets import TrackedVpa
 from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
@@ -37,7 +38,7 @@ from recommender.status import (
     status_while_fetching,
 )
 from recommender.usage_table import UsageMatcher
-from recommender.vanishing_targets import Sighting, observe_target
+from recommender.vanishing_targets import Sighting, is_as_observed, observe_target
 from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
 
 log = structlog.get_logger()
@@ -61,6 +62,8 @@ class Loop:
     waiting_ooms: tuple[WaitingOom, ...] = ()
     _takes_over: bool = False
     _matcher: UsageMatcher = field(init=False)
+    _targets: KeptTargets = field(default_factory=KeptTargets)
+    _versions: tuple[int, ...] = ()
     _owners: OwnerFollower = field(init=False)
     _updates: StatusUpdates = field(init=False)
     _strategy_faults: FaultReporter = field(init=False)
@@ -163,13 +166,19 @@ class Loop:
         """Bring the VPAs of the model up to date and drop those that are no more."""
         served = [vpa for vpa in self.parts.caches.vpas.snapshot() if self.settings.serves(vpa)]
         before, now = frozenset(self.model.vpas), self.parts.driver.now()
-        keeps = self.settings.behaviour.targets_may_vanish
+        controllers = self.parts.caches.controllers
+        known, versions = controllers.known(), controllers.versions
         for vpa in served:
-            target = await self._resolved(vpa)
-            self.problems[vpa.namespace, vpa.name] = target.problem
-            sighting = Sighting(vpa, target, self._owners.keys.selector_of(target))
-            observe_target(self.model, sighting, now, keeps_history=keeps)
+            target = self._targets.find(vpa, known, are_workloads_as_before=versions == self._versions)
+            if target is None:
+                target = await controllers.settled(partial(self._targets.resolve, vpa))
+                known = controllers.known()
+            elif is_as_observed(self.model.vpas.get((vpa.namespace, vpa.name)), vpa, target):
+                continue
+            self._observe_vpa(vpa, target, now)
+        self._versions = versions
         names = {(vpa.namespace, vpa.name) for vpa in served}
+        self._targets.keep_only(names)
         # A VPA that can for now not be read keeps its history.
         kept = names | set(self.parts.caches.vpas.unreadable)
         for namespace, name in [key for key in self.model.vpas if key not in kept]:
@@ -180,13 +189,11 @@ class Loop:
             take_over(self.model, self.parts.caches.checkpoints.snapshot(), before, now)
         self._owners.follow(self.model.vpas.values())
 
-    async def _resolved(self, vpa: Vpa) -> ResolvedTarget:
-        """Return a VPA's pods, or why its target cannot be used."""
-
-        def resolve(known: KnownControllers) -> ResolvedTarget:
-            return resolve_target(vpa, known)
-
-        return await self.parts.caches.controllers.settled(resolve)
+    def _observe_vpa(self, vpa: Vpa, target: ResolvedTarget, now: datetime) -> None:
+        """Let the model see a VPA and what its target came to."""
+        self.problems[vpa.namespace, vpa.name] = target.problem
+        sighting = Sighting(vpa, target, self._owners.keys.selector_of(target))
+        observe_target(self.model, sighting, now, keeps_history=self.settings.behaviour.targets_may_vanish)
 
     async def _load_pods(self, now: datetime) -> list[NamespacedName]:
         """Observe the pods that changed and return those that are gone; unreadable ones are not gone."""

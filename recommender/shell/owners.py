@@ -61,7 +61,7 @@ class OwnerFollower:
     async def _settle(self, fresh: Collection[Pod]) -> set[ControllerKey]:
         """Climb where that is due, and return the direct controllers whose pods get other keys now."""
         moved = set()
-        versions = tuple(store.version for store in self._controllers.stores.values())
+        versions = self._controllers.versions
         doubtful = self.keys.doubtful(fresh, are_workloads_as_before=versions == self._versions)
         self._versions = versions
         for controller in doubtful:

@@ -15,7 +15,14 @@ from recommender.checkpointing import checkpoints_of, load_checkpoints
 from recommender.grouping import merged_samples
 from recommender.instants import NEVER, instant, moment
 from recommender.label_sets import TrackedVpa
-from recommender.vanishing_targets import Sighting, late_checkpoints, may_replace, newly_served, observe_target
+from recommender.vanishing_targets import (
+    Sighting,
+    is_as_observed,
+    late_checkpoints,
+    may_replace,
+    newly_served,
+    observe_target,
+)
 from tests.builders import T0
 from tests.recommender.scene import APP, DAY, HOUR, MINUTE, SECOND, Scene, pod, vpa
 
@@ -217,3 +224,21 @@ def test_which_vpas_are_newly_served() -> None:
     before = frozenset(one.model.vpas)
     one.follow(vpa("w"))
     assert newly_served(one.model, before) == [one.tracked("w")]
+
+
+@pytest.mark.parametrize(
+    ("row", "again", "target", "is_shared", "expected"),
+    [
+        ("beyond:B-1", V, found(), False, True),
+        ("beyond:B-1", replace(V), found(), False, False),
+        ("beyond:B-1", V, MISSING, False, False),
+        ("recommender:3.2", V, found(), True, False),
+    ],
+)
+def test_what_need_not_be_observed_again(
+    row: str, again: Vpa, target: ResolvedTarget, *, is_shared: bool, expected: bool
+) -> None:
+    one = Scene()
+    see(one, found()).is_shared = is_shared
+    assert is_as_observed(one.model.vpas.get(("default", "v")), again, target) is expected, row
+    assert not is_as_observed(None, V, found())
