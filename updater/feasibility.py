@@ -66,10 +66,10 @@ def refused_by_server(pod: Pod, targets: Targets, circumstances: Circumstances) 
 
 def _held(pod: Pod, circumstances: Circumstances) -> Held | None:
     """Return the resize of a pod that was refused last, be it in this round."""
-    known = circumstances.memory.infeasible_resizes.by_uid.get(pod.uid)
-    if not is_infeasible_now(pod, circumstances) or (known and known.resize.generation == pod.generation):
-        return known
-    return Held(refused_by_node(pod, circumstances))
+    memory = circumstances.memory.infeasible_resizes
+    if is_infeasible_now(pod, circumstances):
+        memory = memory.seeing([refused_by_node(pod, circumstances)], circumstances.now)
+    return memory.by_uid.get(pod.uid)
 
 
 def _changes(pod: Pod, asked: dict[Spot, int]) -> dict[Spot, Change]:

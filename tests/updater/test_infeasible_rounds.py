@@ -96,6 +96,8 @@ def test_the_claim_goes_back_and_the_same_waits_longer_each_time(settings: Setti
         assert days.round(stuck(generation=generation, since=NOW + now), after=now) == "resize claim_released"
         assert days.last is not None
         assert amounts_set(days.last) == ["1"]
+        due = NOW + now + minutes * MINUTE
+        assert days.last.detail == f"cpu of container c refused, tried again from {due.isoformat()} on"
         generation += 1
         early = now + minutes * MINUTE - SECOND
         assert days.round(fine(generation=generation), after=early) == "skip resize_infeasible"
