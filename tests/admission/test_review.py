@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admission.field_errors import Fault
 from admission.review import (
@@ -126,6 +128,40 @@ def test_what_is_remembered_changes_no_verdict(
         review(earlier, given_view, rules, memory)
     for _ in range(2):
         assert review(request_, given_view, rules, memory) == review(request_, given_view, rules), what
+
+
+_STATUS = (ContainerStatus("c", container("c", "70m/70Mi").resources),)
+PODS = st.builds(
+    replace,
+    st.sampled_from([POD, BARE, with_init_containers(POD, sidecar("s", "1/1Gi")), pod(container("c"), container("d"))]),
+    name=st.sampled_from(["p", "q", ""]),
+    annotations=st.sampled_from([None, {}, {"a": "b"}]),
+    statuses=st.sampled_from([(), (), _STATUS]),
+)
+VPAS = [
+    vpa(recommended("c", "400m/100Mi")),
+    vpa(recommended("c", "300m/100Mi"), recommended("s", "2/2Gi")),
+    vpa(recommended("other", "1/1Gi")),
+]
+LIMITS = [
+    None,
+    NamespaceLimits(container=limit_range(LimitType.CONTAINER, maximum="1/1Gi")),
+    NamespaceLimits(pod=limit_range(LimitType.POD, maximum="2/2Gi")),
+]
+VIEWS = [view(each, limits=limits) for each in VPAS for limits in LIMITS]
+REVIEWS = st.tuples(PODS, st.booleans(), st.sampled_from(VIEWS))
+
+
+@pytest.mark.parametrize("rules", [RULES, UPSTREAM_RULES], ids=["evenkeel", "upstream"])
+@given(reviews=st.lists(REVIEWS, max_size=20))
+def test_a_small_memory_never_changes_a_verdict(
+    rules: ReviewRules, reviews: list[tuple[Pod, bool, ClusterView]]
+) -> None:
+    """Spec: performance A-2."""
+    memory = PatchMemory(2)
+    for given_pod, present, given_view in reviews:
+        request = pod_request(given_pod, present=present)
+        assert review(request, given_view, rules, memory) == review(request, given_view, rules)
 
 
 def test_a_pod_that_cannot_be_fitted_is_told_by_its_own_name_each_time() -> None:
