@@ -15,6 +15,7 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry
 
 from autoscaling.kube.paths import vertical_pod_autoscalers
+from autoscaling.runtime.collector import caches_uncollected
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.logs import configure_logs
 from autoscaling.runtime.process import FailureHandler, Periodic, Process
@@ -113,7 +114,8 @@ class OurRecommender:
             config.switches(),
         )
         self._caches.start()
-        await self._caches.wait_synced(_SYNC_SECONDS)
+        with caches_uncollected():
+            await self._caches.wait_synced(_SYNC_SECONDS)
         # A second keeper without a deadline: the recommender's own stops when its time is used up.
         unhurried = replace(checkpoint_settings(config), budget=timedelta.max)
         self._everything = CheckpointKeeper(client, unhurried, driver.now())

@@ -112,7 +112,8 @@ def take_memory(
         if len(notable) < len(samples):
             few = samples.select(notable)
             take_memory(containers, aggregates, few, turns(containers, few.containers))
-            np.maximum.at(containers.last_memory, samples.containers, samples.instants)
+            is_last = np.append(run_starts(samples.containers)[1:], True)
+            containers.last_memory[samples.containers[is_last]] = samples.instants[is_last]
             return np.ones(len(samples), dtype=np.bool_)
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
@@ -153,11 +154,12 @@ def _notable(containers: ContainerTable, aggregates: AggregateTable, samples: Sa
     _mark_windows(containers, aggregates, samples, starts)
     rises = starts.copy()
     rises[1:] |= samples.amounts[1:] > samples.amounts[:-1]
-    notable, numbers = np.flatnonzero(rises), np.cumsum(starts)
+    notable = np.flatnonzero(rises)
     for _ in range(_LOOKS):
-        amounts, places = samples.amounts[notable], numbers[notable]
-        rises = np.ones(len(notable), dtype=np.bool_)
-        rises[1:] = (amounts[1:] > amounts[:-1]) | (places[1:] != places[:-1])
+        amounts = samples.amounts[notable]
+        # The first sample of a window is never left out, so every other one stands behind one of its own window.
+        rises = starts[notable]
+        rises[1:] |= amounts[1:] > amounts[:-1]
         if rises.all():
             break
         notable = notable[rises]

@@ -73,9 +73,14 @@ class HistoryIntake:
     def make_known(self, keys: Iterable[ContainerKey]) -> None:
         """Make containers known to the model."""
         fresh: dict[PodKey, list[str]] = {}
-        for namespace, pod, container in keys:
-            if (namespace, pod, container) not in self._rows:
-                fresh.setdefault((namespace, pod), []).append(container)
+        for key in keys:
+            if key in self._rows:
+                continue
+            row = self.model.row_of(*key)
+            if row is None:
+                fresh.setdefault(key[:2], []).append(key[2])
+            else:
+                self._rows[key] = row
         for (namespace, pod), names in fresh.items():
             self._observe_pod(namespace, pod, tuple(names))
             for name in names:

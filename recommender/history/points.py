@@ -126,11 +126,11 @@ class _Notes:
 
 def without_parents(owned: Owned, flaws: FlawRecord) -> Owned:
     """Leave out series of control groups that hold the group of another series about the same container."""
+    if not owned.has_doubles:
+        return owned
     groups: dict[int, list[str]] = {}
     for series, owner in zip(owned.series, owned.owners, strict=True):
         groups.setdefault(owner, []).append(series.labels.get(_CGROUP, ""))
-    if all(len(names) == 1 for names in groups.values()):
-        return owned
     kept = Owned(owned.keys)
     for series, owner in zip(owned.series, owned.owners, strict=True):
         group = series.labels.get(_CGROUP, "").rstrip("/")
@@ -212,6 +212,8 @@ def without_inits(owned: Owned, inits: Mapping[tuple[str, str], frozenset[str]],
         inits: Namespace and name of each living pod that has init containers, and their names.
         flaws: Counts the series left out.
     """
+    if not inits:
+        return owned
     left_out = {
         number for (namespace, pod, name), number in owned.keys.items() if name in inits.get((namespace, pod), ())
     }

@@ -137,11 +137,6 @@ class Owned:
         """Whether several series are about one container."""
         return len(set(self.owners)) < len(self.owners)
 
-    def add(self, key: ContainerKey, series: Series) -> None:
-        """Add a series of a container."""
-        self.owners.append(self.keys.setdefault(key, len(self.keys)))
-        self.series.append(series)
-
 
 def by_container(
     series: Sequence[Series], request: HistoryRequest, keys: dict[ContainerKey, int], flaws: FlawRecord | None
@@ -157,19 +152,21 @@ def by_container(
     Raises:
         HistoryError: A series does not say, and that is not counted.
     """
-    owned = Owned(keys)
-    labels = (request.namespace_label, request.pod_label, request.container_label)
+    kept: list[Series] = []
+    owners: list[int] = []
+    namespace, pod, container = request.namespace_label, request.pod_label, request.container_label
     for each in series:
-        names = each.labels
+        labels = each.labels
         try:
-            key = names[labels[0]], names[labels[1]], names[labels[2]]
+            key = labels[namespace], labels[pod], labels[container]
         except KeyError as error:
             if flaws is None:
                 raise missing_label(each, error.args[0]) from None
             flaws.note(Flaw.MISSING_LABEL, each)
             continue
-        owned.add(key, each)
-    return owned
+        owners.append(keys.setdefault(key, len(keys)))
+        kept.append(each)
+    return Owned(keys, kept, owners)
 
 
 def missing_label(series: Series, label: str) -> HistoryError:

@@ -95,6 +95,10 @@ class HistorySource:
     flaws: FlawRecord = field(default_factory=FlawRecord)
     further: tuple[str, ...] = ()
     cluster: tuple[str, str] | None = None
+    _inits: dict[PodKey, frozenset[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._inits = self.surroundings.inits()
 
     @property
     def _counted(self) -> FlawRecord | None:
@@ -200,8 +204,7 @@ class HistorySource:
         """Return what of a piece counts; all of it where nothing is screened."""
         if not self.behaviour.history_screened:
             return Fetched(cpu.keys, Screened(Points.of(cpu).in_order(), Points.of(memory).in_order()))
-        inits = self.surroundings.inits()
-        used, held = (without_inits(owned, inits, self.flaws) for owned in (cpu, memory))
+        used, held = (without_inits(owned, self._inits, self.flaws) for owned in (cpu, memory))
         return Fetched(cpu.keys, screen(used, held, span, self.flaws))
 
     def labels_as_asked(self, last: LastLabels) -> None:

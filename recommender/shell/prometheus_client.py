@@ -25,6 +25,7 @@ from requests.auth import AuthBase
 from urllib3.util import Retry
 
 from autoscaling.errors import ConfigurationError
+from autoscaling.runtime.collector import collector_paused
 from recommender.history.errors import HistoryError, Trouble
 from recommender.history.pieces import MILLISECOND, Span
 from recommender.history.series import Answer
@@ -193,7 +194,8 @@ class PrometheusClient:
                 if error.status not in _NO_POST:
                     raise
                 raw = call(self._getting)
-            return decode_answer(_bytes(raw), query)
+            with collector_paused():
+                return decode_answer(_bytes(raw), query)
 
     @contextmanager
     def _described(self, query: str) -> Iterator[None]:

@@ -13,6 +13,7 @@ import structlog
 from autoscaling.behaviour import Behaviour
 from autoscaling.kube.pacing import Pacing
 from autoscaling.kube.retry import ONE_TRY, Patience
+from autoscaling.runtime.collector import collector_paused
 from recommender.cluster_model import ClusterModel
 from recommender.history.errors import HistoryError
 from recommender.history.intake import HistoryIntake
@@ -121,7 +122,8 @@ class HistoryLoader:
         intake = self._intake(source, model, labels)
         told = self.pacing.monotonic()
         async for done, fetched in _ahead(self._fetched(source, pieces)):
-            intake.take(fetched.keys, fetched.points)
+            with collector_paused():
+                intake.take(fetched.keys, fetched.points)
             share = done / len(pieces)
             self.metrics.progress.set(share)
             self.metrics.samples.set(intake.samples)

@@ -6,8 +6,9 @@ An answer holds up to some million points, so the points of a series go from the
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from recommender.history.errors import HistoryError, Trouble
 from recommender.history.series import Answer, Series, Shape
 
 _BRACKETS: Final = b'[]" \t\r\n'
+_BEFORE_POINTS: Final = b'},"values":[['
 _POINT_BYTES: Final = 16
 """Of a time and a value as 64-bit numbers."""
 
@@ -74,11 +76,13 @@ def decode_answer(raw: bytes, query: str) -> Answer:
         HistoryError: It is none.
     """
     try:
-        found = _result(raw, query)
-        shape = Shape(found.result_type)
-        if shape not in {Shape.MATRIX, Shape.VECTOR}:
-            return Answer(shape, ())
-        return Answer(shape, _all_series([each for each in found.result if isinstance(each, _Series)]))
+        places = _places_of_points(raw)
+        shape, series = _found(_without(raw, places), query)
+        if places and len(places) != len(series):
+            # Some series hold other points than those that were found.
+            places, (shape, series) = [], _found(raw, query)
+        points = (raw[place] for place in places) if places else map(_points_of, series)
+        return Answer(shape, _all_series(series, points))
     except (msgspec.DecodeError, ValueError) as error:
         raise HistoryError(f"{query}: unreadable answer: {error}", remedy=_REMEDY) from error
 
@@ -104,12 +108,16 @@ def decode_refusal(raw: bytes) -> Refusal:
     return Refusal(envelope.error_type, envelope.error)
 
 
-def _result(raw: bytes, asked: str) -> _Result:
+def _found(raw: bytes, asked: str) -> tuple[Shape, list[_Series]]:
+    """Return the kind of an answer, and the series of one that has some."""
     answer = _ANSWERS.decode(raw)
     _check(answer.status, answer.error, asked)
     if answer.data is None:
         raise ValueError("it holds no data")
-    return answer.data
+    shape = Shape(answer.data.result_type)
+    if shape not in {Shape.MATRIX, Shape.VECTOR}:
+        return shape, []
+    return shape, [each for each in answer.data.result if isinstance(each, _Series)]
 
 
 def _data(raw: bytes, asked: str) -> msgspec.Raw:
@@ -125,16 +133,49 @@ def _check(status: str, error: str, asked: str) -> None:
         raise HistoryError(f"{asked}: {said}", remedy=_REMEDY, trouble=Trouble.FINAL)
 
 
-def _all_series(found: Sequence[_Series]) -> tuple[Series, ...]:
-    """Return series, whose points are converted all at once."""
-    packed = [_packed(bytes(each.values) if len(each.values) > len(b"[]") else bytes(each.value)) for each in found]
+def _places_of_points(raw: bytes) -> list[slice]:
+    """Find the points in a matrix as Prometheus writes it: they end a series, and stand between braces.
+
+    Looking for braces takes a small part of the time of reading the points as JSON.
+
+    Returns:
+        Where the points of each series are, without the brackets around all; none where the answer is written in
+        another way or holds other points, too.
+    """
+    places = []
+    brace = raw.find(_BEFORE_POINTS)
+    while brace >= 0:
+        begin, brace = brace + len(_BEFORE_POINTS) - 1, raw.find(b"}", brace + 1)
+        if not raw.endswith(b"]]", begin, brace) or raw.find(b"{", begin, brace) >= 0:
+            return []
+        places.append(slice(begin, brace - 1))
+        while brace >= 0 and not raw.startswith(_BEFORE_POINTS, brace):
+            brace = raw.find(b"}", brace + 1)
+    return places
+
+
+def _without(raw: bytes, places: Sequence[slice]) -> bytes:
+    """Leave out parts of an answer."""
+    begins = (0, *(place.stop for place in places))
+    ends = (*(place.start for place in places), len(raw))
+    return b"".join([raw[begin:end] for begin, end in zip(begins, ends, strict=True)])
+
+
+def _points_of(series: _Series) -> bytes:
+    """Return the points of a series, or the one point that one of a vector has."""
+    return bytes(series.values) if len(series.values) > len(b"[]") else bytes(series.value)
+
+
+def _all_series(found: Sequence[_Series], points: Iterable[bytes]) -> tuple[Series, ...]:
+    """Return series with their points, which are converted all at once."""
+    packed = [_packed(each) for each in points]
     numbers = np.frombuffer(b"".join(packed)).reshape(-1, 2)
     instants = np.round(numbers[:, 0] * 1000.0).astype(np.int64)
     instants *= 10**6
     values = np.ascontiguousarray(numbers[:, 1])
     series, begin = [], 0
-    for each, points in zip(found, packed, strict=True):
-        end = begin + len(points) // _POINT_BYTES
+    for each, pairs in zip(found, packed, strict=True):
+        end = begin + len(pairs) // _POINT_BYTES
         series.append(Series(each.metric, instants[begin:end], values[begin:end]))
         begin = end
     return tuple(series)
@@ -156,5 +197,10 @@ def _packed(raw: bytes) -> bytes:
         numbers = [float(text) for text in bare.split(b",")]
     if len(numbers) % 2:
         raise ValueError(f"a point is no pair: {raw[:80]!r}")
-    # Three times as fast as making an array of the list.
-    return struct.pack(f"={len(numbers)}d", *numbers)
+    return _packing(len(numbers))(*numbers)
+
+
+@lru_cache(maxsize=64)
+def _packing(count: int) -> Callable[..., bytes]:
+    """Return what packs so many numbers, three times as fast as an array is made of a list of them."""
+    return struct.Struct(f"{count}d").pack

@@ -32,6 +32,14 @@ def test_floats_are_cut_towards_zero_and_bounded(value: float, amount: int) -> N
     assert truncated(np.array([value])).tolist() == [amount]
 
 
+def test_what_is_no_number_stays_so_among_others() -> None:
+    """Spec: recommender:0."""
+    assert truncated(np.array([0.5, 1.999, 1e14])).tolist() == [0, 1, MAX_AMOUNT]
+    assert truncated(np.array([7.9, math.nan, -1.0])).tolist() == [7, -(2**63), 0]
+    assert truncated(np.array([[2.5], [math.inf]])).tolist() == [[2], [MAX_AMOUNT]]
+    assert truncated(np.array([])).tolist() == []
+
+
 def test_amounts_are_scaled_and_cut() -> None:
     """Spec: recommender:0."""
     assert scaled(integers(258, 330659541), 0.15).tolist() == [38, 49598931]

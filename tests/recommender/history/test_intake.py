@@ -136,3 +136,16 @@ def test_a_living_pod_is_taken_as_it_is() -> None:
     state = model.pods["default", "web-0"]
     assert (state.label_set.key.labels, state.names) == ({"app": "other"}, ("main", "gone")), "beyond:B-7"
     assert model.containers.memory_request[list(state.rows)].tolist() == [64 << 20, 0]
+
+
+def test_a_pod_that_is_known_already_is_not_looked_at_again() -> None:
+    """Spec: performance R-7: it stands as it was until it is listed anew or lacks a container."""
+    model, known = ClusterModel(), pod(container("main", "100m/64Mi"), name="web-0")
+    model.observe_pod(known, NOW)
+    living = {("default", "web-0"): replace(known, labels={"app": "other"})}
+    taking = HistoryIntake(model, LABELS, living, NOW, heeds_memory_saver=True)
+    taking.take(*piece([series(of(), [0.1])], [series(of(), [3e8])]))
+    state = model.pods["default", "web-0"]
+    assert (taking.samples, state.names, state.label_set.key.labels) == (2, ("main",), known.labels)
+    taking.take(*piece([series(of(container="gone"), [0.2])], []))
+    assert (taking.samples, state.names, state.label_set.key.labels) == (3, ("main", "gone"), {"app": "other"})

@@ -50,6 +50,35 @@ def test_white_space_means_nothing() -> None:
     assert series.values.tolist() == [2.0, 4.0]
 
 
+FLOATS = b'{"metric":{"a":"1"},"values":[[1,"2"],[3,"4"]]}'
+BUCKETS = b'[[1,{"count":"5","sum":"6","buckets":[[0,"1","2","5"]]}]]'
+
+
+@pytest.mark.parametrize(
+    ("case", "series", "values"),
+    [
+        ("one", FLOATS, [[2.0, 4.0]]),
+        ("several", FLOATS + b"," + FLOATS, [[2.0, 4.0], [2.0, 4.0]]),
+        ("none", b"", []),
+        ("a label with braces", FLOATS.replace(b'"1"', b'"{}},{"'), [[2.0, 4.0]]),
+        ("a label with quotes", FLOATS.replace(b'"1"', b'"}\\",\\"values\\":[[7"'), [[2.0, 4.0]]),
+        ("points before labels", b'{"values":[[1,"2"]],"metric":{}}', [[2.0]]),
+        ("points before and after labels", FLOATS + b',{"values":[[1,"7"]],"metric":{}}', [[2.0, 4.0], [7.0]]),
+        ("points before histograms", b'{"metric":{},"values":[[3,"4"]],"histograms":%b}' % BUCKETS, [[4.0]]),
+        ("histograms alone", b'{"metric":{},"histograms":%b},%b' % (BUCKETS, FLOATS), [[], [2.0, 4.0]]),
+        ("nothing", b'{"metric":{},"values":[]},%b' % FLOATS, [[], [2.0, 4.0]]),
+        ("a field behind", b'{"metric":{},"values":[[1,"2"]],"more":[]}', [[2.0]]),
+    ],
+)
+def test_points_are_those_of_their_series_however_it_is_written(
+    case: str, series: bytes, values: list[list[float]]
+) -> None:
+    raw = b'{"status":"success","data":{"resultType":"matrix","result":[%b]}}' % series
+    found = decode_answer(raw, "q").series
+    assert [each.values.tolist() for each in found] == values, f"performance R-7 {case}"
+    assert [dict(each.labels) for each in found] == [each["metric"] for each in json.loads(raw)["data"]["result"]]
+
+
 @given(st.lists(st.tuples(st.integers(0, 2**41), st.floats(allow_nan=False)), min_size=1))
 def test_every_number_is_read_to_the_last_bit(points: list[tuple[int, float]]) -> None:
     values = [[at / 1000, repr(value)] for at, value in points]
@@ -64,6 +93,11 @@ def test_every_number_is_read_to_the_last_bit(points: list[tuple[int, float]]) -
     [
         ("no JSON", b"<html>", "unreadable answer"),
         ("no data", b'{"status":"success"}', "it holds no data"),
+        (
+            "cut off",
+            b'{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"2"]]',
+            "unreadable answer",
+        ),
         ("no result", success({"resultType": "matrix"}), "unreadable answer"),
         ("unknown kind", success({"resultType": "graph", "result": []}), "unreadable answer"),
         (
