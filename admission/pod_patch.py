@@ -33,16 +33,21 @@ class PodToPatch:
     resources_present: tuple[bool, ...] | None = None
 
 
-def new_resources(pod: Pod, vpa: Vpa, limits: NamespaceLimits) -> tuple[ContainerTarget, ...]:
+def new_resources(
+    pod: Pod, vpa: Vpa, limits: NamespaceLimits, *, spares_others: bool = False
+) -> tuple[ContainerTarget, ...]:
     """Return what each container of a new pod is to get, in order (spec: admission:7.1).
 
     Without a recommendation policies count for nothing, and in mode Off nothing is set at all.
+
+    Args:
+        spares_others: See ``capping.process``.
 
     Raises:
         InvalidObjectError: The pod cannot be fitted to its namespace's LimitRanges.
     """
     # A pod that cannot be fitted is refused in mode Off as well, so this comes before the mode is looked at.
-    processed = None if vpa.recommendation is None else process(pod, vpa, limits)
+    processed = None if vpa.recommendation is None else process(pod, vpa, limits, spares_others=spares_others)
     if vpa.update_mode is UpdateMode.OFF:
         return tuple(NOTHING for _ in pod.containers)
     return container_targets(pod, vpa, processed, limits)

@@ -198,7 +198,8 @@ def _template(pod: Pod) -> Pod:
 def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules) -> Patch:
     """Work a pod's patch out; raises as ``_patch`` does."""
     given = _pod_to_patch(submitted, rules.behaviour)
-    targets, boosts = new_resources(given.pod, vpa, limits), NO_BOOSTS
+    spares_others = rules.behaviour.limit_range_and_quota
+    targets, boosts = new_resources(given.pod, vpa, limits, spares_others=spares_others), NO_BOOSTS
     if rules.boosts is not None:
         targets, boosts = with_boosts(given.pod, vpa, targets, rules.boosts)
     return pod_patch(given, vpa.name, targets, boosts)

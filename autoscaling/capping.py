@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from autoscaling.limitrange import LimitRangeItem, NamespaceLimits
 from autoscaling.pod import Pod
-from autoscaling.pod_limit_scaling import scale_to_pod_limits
+from autoscaling.pod_limit_scaling import scale_beside_others, scale_to_pod_limits
 from autoscaling.policy import container_policy, controlled_values
 from autoscaling.quantity import ZERO, Quantity
 from autoscaling.resources import CONTROLLED, ContainerResources, ResourceList, amount, in_order
@@ -73,10 +73,17 @@ def policy_bounds(policy: ContainerPolicy | None, global_maximum: ResourceList |
     return Bounds(minimum, maximum, "capped to minAllowed", "capped to maxAllowed")
 
 
-def process(pod: Pod, vpa: Vpa, limits: NamespaceLimits) -> ProcessedRecommendation | None:
+def process(
+    pod: Pod, vpa: Vpa, limits: NamespaceLimits, *, spares_others: bool = False
+) -> ProcessedRecommendation | None:
     """Return what the VPA's recommendation means for one pod (spec: limits:2, updater P-2).
 
     Precedence by order: pod LimitRange, container LimitRange, VPA policy, own limit (with RequestsOnly only).
+
+    Args:
+        spares_others: Whether containers without a recommendation are left as they are where a pod LimitRange asks for
+            less or more, so that what is recommended has to fit beside them; upstream scales them as well, and crashes
+            on those that lack what it would have to scale (case:47).
 
     Returns:
         None where the VPA has neither a recommendation nor a resource policy.
@@ -88,7 +95,7 @@ def process(pod: Pod, vpa: Vpa, limits: NamespaceLimits) -> ProcessedRecommendat
         return None
     raw = vpa.recommendation or Recommendation()
     if limits.pod is not None:
-        raw = scale_to_pod_limits(pod, raw, limits.pod)
+        raw = (scale_beside_others if spares_others else scale_to_pod_limits)(pod, raw, limits.pod)
     entries: list[ContainerRecommendation] = []
     notes: dict[str, tuple[str, ...]] = {}
     for entry in raw.containers:

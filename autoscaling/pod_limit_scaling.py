@@ -41,6 +41,44 @@ def scale_to_pod_limits(pod: Pod, recommendation: Recommendation, item: LimitRan
     return Recommendation(tuple(entries))
 
 
+def scale_beside_others(pod: Pod, recommendation: Recommendation, item: LimitRangeItem) -> Recommendation:
+    """Scale what is recommended so that it fits beside the containers that have no entry, which keep what they have.
+
+    Raises:
+        InvalidObjectError: The others leave nothing of the LimitRange's maximum, or a bound that would have to be
+            scaled is missing.
+
+    Spec: case:47, beyond:B-12.
+    """
+    scaled = tuple(container for container in pod.containers if recommendation.of(container.name) is not None)
+    others = [pod.actual_resources(c) for c in pod.containers if recommendation.of(c.name) is None]
+    minimum, maximum = dict(item.minimum or {}), dict(item.maximum or {})
+    for name in CONTROLLED:
+        for current in others:
+            minimum[name] = _less(amount(minimum, name), current.request(name))
+        if amount(maximum, name).is_zero():
+            continue
+        for current in others:
+            maximum[name] = _less(maximum[name], current.limit(name))
+        # A maximum of zero is none, which is right where nothing of what is scaled has a limit.
+        if maximum[name].is_zero() and any(not pod.actual_resources(c).limit(name).is_zero() for c in scaled):
+            raise _without_room(pod, [c.name for c in pod.containers if c not in scaled], name)
+    left = replace(item, minimum=minimum, maximum=maximum)
+    return scale_to_pod_limits(replace(pod, containers=scaled), recommendation, left)
+
+
+def _without_room(pod: Pod, others: list[str], resource: str) -> InvalidObjectError:
+    """Say that the containers without a recommendation are all that the LimitRange has room for."""
+    named = ", ".join(repr(name) for name in others)
+    problem = f"{named} without a recommendation leave no {resource} of the maximum of the namespace's pod LimitRange"
+    return InvalidObjectError(pod.ref, problem, remedy="lower their limits, or widen the LimitRange")
+
+
+def _less(one: Quantity, other: Quantity) -> Quantity:
+    """Return what an amount leaves of another one, at least nothing."""
+    return Quantity(max(one.nano - other.nano, 0), one.format)
+
+
 def _vector(entry: ContainerRecommendation, name: str) -> ResourceList | None:
     """Return one of an entry's vectors by its field name."""
     vectors: dict[str, ResourceList | None] = {

@@ -31,6 +31,7 @@ class Assessor:
     def __init__(self, circumstances: Circumstances) -> None:
         self._vpa = circumstances.vpa
         self._limits = circumstances.limits
+        self._spares_others = circumstances.settings.behaviour.limit_range_and_quota
         self._known: dict[tuple[object, ...], Assessment] = {}
 
     def of(self, pod: Pod, template: Template = NO_TEMPLATE) -> Assessment:
@@ -46,7 +47,7 @@ class Assessor:
         found = self._known.get(shape)
         if found is None:
             basis = with_own_ratios(pod, template, self._vpa, self._limits.items)
-            processed = process(basis, self._vpa, self._limits)
+            processed = process(basis, self._vpa, self._limits, spares_others=self._spares_others)
             priority = score(pod, processed.recommendation if processed else None)
             found = self._known[shape] = Assessment(processed, priority)
         return found

@@ -42,7 +42,8 @@ def eviction_of(candidate: Candidate, reason: Reason, circumstances: Circumstanc
     if not template:
         return EvictionProposal(pod, candidate.processed, reason)
     new = made_anew(pod, template, circumstances.limits.items)
-    processed = process(new, circumstances.vpa, circumstances.limits)
+    spares_others = circumstances.settings.behaviour.limit_range_and_quota
+    processed = process(new, circumstances.vpa, circumstances.limits, spares_others=spares_others)
     return EvictionProposal(pod, processed, reason, made_anew=new)
 
 

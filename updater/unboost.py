@@ -139,7 +139,7 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
     if obstacle is not None:
         return Decision(pod.ref, Action.WAIT, obstacle, scope)
     basis = with_own_ratios(pod, _template(member, around), vpa, around.limits.items)
-    targets = _targets(basis, vpa, expired, around.limits)
+    targets = _targets(basis, expired, around)
     if (held := _why_not_restarted(pod, targets, group, around)) is not None:
         return Decision(pod.ref, Action.WAIT, held.reason, scope, held.detail)
     resize = resize_patch(pod, targets)
@@ -184,14 +184,16 @@ def _why_not_restarted(pod: Pod, targets: Targets, group: Group | Reason, around
     return found if isinstance(found, Hindrance) else None
 
 
-def _targets(pod: Pod, vpa: Vpa, expired: tuple[str, ...], limits: NamespaceLimits) -> Targets:
+def _targets(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Targets:
     """Return what each container gets (updater U-5).
 
     In mode Off only containers whose boost is over change, back to what they had. In every other mode a container that
     was never boosted gets its recommendation as well.
     """
-    is_off = vpa.update_mode is UpdateMode.OFF
-    processed = None if is_off or vpa.recommendation is None else process(pod, vpa, limits)
+    vpa, limits = around.vpa.vpa, around.limits
+    is_off, spares_others = vpa.update_mode is UpdateMode.OFF, around.settings.behaviour.limit_range_and_quota
+    is_wanted = vpa.recommendation is not None and not is_off
+    processed = process(pod, vpa, limits, spares_others=spares_others) if is_wanted else None
     targets = with_boosts_taken_back(pod, expired, container_targets(pod, vpa, processed, limits))
     if not is_off:
         return targets

@@ -173,7 +173,7 @@ def test_a_pod_that_cannot_be_fitted_is_told_by_its_own_name_each_time() -> None
 
 
 UNFITTABLE = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="2/2Gi"))
-TWO = pod(container("c", "1/1Gi", "1/1Gi"), container("bare"))
+TWO = pod(container("c", "1/1Gi", "1/1Gi"), container("large", "2/2Gi", "2/2Gi"))
 
 LET_IN: list[tuple[str, ReviewRequest, ClusterView, Reason]] = [
     ("admission:6.1", pod_request(version="v2"), view(), Reason.UNSUPPORTED_POD_VERSION),
@@ -201,8 +201,20 @@ def test_a_pod_is_never_refused(row: str, request_: ReviewRequest, given_view: C
 
 def test_what_cannot_be_capped_says_which_container_and_what_to_do() -> None:
     verdict = review(pod_request(TWO), view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE), RULES)
-    assert "'bare'" in verdict.detail
+    assert "'large'" in verdict.detail
     assert verdict.vpa == "v"
+
+
+@pytest.mark.parametrize(("rules", "outcome"), [(RULES, Outcome.APPLIED), (UPSTREAM_RULES, Outcome.SKIPPED)])
+def test_a_container_without_a_recommendation_keeps_what_it_has(rules: ReviewRules, outcome: Outcome) -> None:
+    """Spec: case:47, beyond:B-12."""
+    subject = pod(container("c", "1/1Gi", "1/1Gi"), container("bare"))
+    verdict = review(pod_request(subject), view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE), rules)
+    assert verdict.outcome is outcome
+    paths = {operation.path: operation.value for operation in verdict.patch if "/spec/" in operation.path}
+    assert not any("containers/1" in path for path in paths)
+    if outcome is Outcome.APPLIED:
+        assert paths["/spec/containers/0/resources/limits/memory"] == "2Gi"
 
 
 @pytest.mark.parametrize(
