@@ -34,7 +34,8 @@ class Limits:
         body_bytes: Of a body.
         idle_seconds: Between two requests.
         head_seconds: From the first byte of a request until its headers are complete.
-        linger_seconds: For the rest of a body that is answered already, so that the answer is not lost with it.
+        linger_seconds: For the rest of a request that is answered already, so that the answer is not lost with it.
+        closing_seconds: For requests under way when the service ends.
     """
 
     head_bytes: int
@@ -42,6 +43,7 @@ class Limits:
     idle_seconds: float
     head_seconds: float = 10.0
     linger_seconds: float = 5.0
+    closing_seconds: float = 5.0
 
 
 class Reply:
@@ -75,7 +77,7 @@ class Request:
         parts: Pieces of the body; nothing once it is too large.
         size: Of the body so far, in bytes.
         method: Known once the head is complete.
-        began: When the head was complete, by ``time.perf_counter``; None before.
+        began: When the head was complete, by ``time.perf_counter``; 0 before.
         keeps_alive: Whether another request may follow on the same connection.
         is_waited_for: Whether the rest of the body is being waited for.
         is_answered: Whether what still comes of it counts for nothing.
@@ -86,10 +88,15 @@ class Request:
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
     method: bytes = b""
-    began: float | None = None
+    began: float = 0.0
     keeps_alive: bool = True
     is_waited_for: bool = False
     is_answered: bool = False
+
+    @property
+    def has_head(self) -> bool:
+        """Whether its head is complete."""
+        return self.began > 0.0
 
     @property
     def body(self) -> bytes:
@@ -153,6 +160,7 @@ class Connection(asyncio.Protocol):
         self._complete: list[Request] = []
         self._head_bytes = 0
         self._is_last = False
+        self._is_over = False
         self._due = 0.0
         self._alarm: asyncio.TimerHandle | None = None
 
@@ -170,8 +178,9 @@ class Connection(asyncio.Protocol):
         if self._alarm is not None:
             self._alarm.cancel()
         self._give_up()
-        if not self.ended.done():
-            self.ended.set_result(None)
+        # Parser and connection hold each other, and nobody should have to look for circles.
+        del self._parser
+        self.ended.set_result(None)
 
     def pause_writing(self) -> None:
         """Take in nothing from one who does not read the answers."""
@@ -184,7 +193,7 @@ class Connection(asyncio.Protocol):
     def end(self) -> None:
         """Close as soon as the request under way, if any, is answered."""
         self._is_last = True
-        if self._request is None or self._request.began is None:
+        if self._request is None or not self._request.has_head:
             self._close()
 
     def abort(self) -> None:
@@ -193,7 +202,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer what is complete by now, and look whether the rest is worth waiting for."""
-        if self._transport.is_closing():
+        if self._is_over or self._transport.is_closing():
             return
         problem: httptools.HttpParserError | None = None
         try:
@@ -213,7 +222,7 @@ class Connection(asyncio.Protocol):
             self._refuse(problem)
         elif self._request is None:
             self._allow(self._limits.idle_seconds)
-        elif self._request.began is None:
+        elif not self._request.has_head:
             self._await_head(len(data))
         else:
             self._await_body(self._request)
@@ -231,7 +240,7 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Parser: a header, or a trailer, which changes nothing."""
         name = name.lower()
-        if name in _READ_HEADERS and self._request is not None and self._request.began is None:
+        if name in _READ_HEADERS and self._request is not None and not self._request.has_head:
             self._request.headers.setdefault(name, value)
 
     def on_headers_complete(self) -> None:
@@ -277,9 +286,9 @@ class Connection(asyncio.Protocol):
             self._allow(self._limits.head_seconds)
         self._head_bytes += received
         if self._head_bytes > self._limits.head_bytes:
-            self._request = None
             body = b"a request's head may have at most %d bytes\n" % self._limits.head_bytes
             self._write(_HEAD_TOO_LARGE.closing_head, body)
+            self._is_over = True
             self._linger()
 
     def _await_body(self, request: Request) -> None:
@@ -336,12 +345,12 @@ class Connection(asyncio.Protocol):
     def _give_up(self) -> None:
         """Have a request that will never be complete counted as such."""
         request, self._request = self._request, None
-        if request is not None and request.began is not None and not request.is_answered:
+        if request is not None and request.has_head and not request.is_answered:
             request.keeps_alive = False
             self._answer(request, Arrival.BROKEN)
 
     def _linger(self) -> None:
-        """Let the rest of a body come for a while, whatever it says."""
+        """Let the rest of a request come for a while, whatever it says."""
         self._allow(self._limits.linger_seconds)
 
     def _allow(self, seconds: float) -> None:
@@ -363,7 +372,7 @@ class Connection(asyncio.Protocol):
             self._alarm = self._loop.call_at(self._due, self._ring)
             return
         request = self._request
-        if request is None or request.began is None:
+        if request is None or not request.has_head:
             self._close()
         elif request.is_answered:
             self._transport.abort()

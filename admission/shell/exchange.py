@@ -38,6 +38,9 @@ from autoscaling.wire.review import (
     patch_text,
 )
 
+TextMemory = Recollection[str]
+"""Texts of patches, by the patch."""
+
 _UNPROCESSABLE = 422
 _UPDATE = "UPDATE"
 _GENERATED = "%"
@@ -78,10 +81,6 @@ def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory
     if question.request is not None:
         return review(question.request, view, rules, memory)
     return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
-
-
-TextMemory = Recollection[str]
-"""Texts of patches, by the patch."""
 
 
 def write_answer(uid: str, verdict: Verdict, texts: TextMemory | None = None) -> bytes:

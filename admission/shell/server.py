@@ -34,7 +34,6 @@ LIMITS = Limits(head_bytes=1024 * 1024, body_bytes=LARGEST_BODY_BYTES, idle_seco
 _JSON = b"application/json"
 _TIMEOUT = re.compile(rb"(?:^|&)timeout=([0-9]{1,3})s(?:&|$)")
 _SHARE_OF_TIMEOUT = 0.5
-_CLOSING_SECONDS = 5
 _BACKLOG = 2048
 _REMEMBERED = 2048
 """Templates of pods whose patches are remembered: as many as their containers are (see ``wire.pod_parts``)."""
@@ -106,22 +105,22 @@ class Endpoint:
 
     def answer(self, request: Request, arrival: Arrival, send: Send) -> None:
         """Answer one request."""
-        started = time.perf_counter() if request.began is None else request.began
-        reply, body, verdict = self._reply(request, arrival, started)
+        reply, body, verdict = self._reply(request, arrival)
         writing = time.perf_counter()
         send(reply, body)
         ended = time.perf_counter()
         if reply is _REVIEW:
             self._step("write_response", ended - writing)
-        self._step("total", ended - started)
-        self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - started)
+        self._step("total", ended - request.began)
+        self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - request.began)
         self._reviews[verdict.subject.value, verdict.reason.value].inc()
         if verdict.subject is Subject.POD:
-            self._pods["true" if verdict.outcome is Outcome.APPLIED else "false",].inc()
+            is_applied = "true" if verdict.outcome is Outcome.APPLIED else "false"
+            self._pods[(is_applied,)].inc()
         if verdict.to_look_up is not None:
             self.cluster.look_up_later(verdict.to_look_up)
 
-    def _reply(self, request: Request, arrival: Arrival, started: float) -> tuple[Reply, bytes, Verdict]:
+    def _reply(self, request: Request, arrival: Arrival) -> tuple[Reply, bytes, Verdict]:
         """Return what to send, and the verdict behind it."""
         if not self.wants_body(request):
             return _NOTHING, b"", _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
@@ -130,7 +129,7 @@ class Endpoint:
         if arrival in _UNREAD:
             verdict = _trouble(_UNREAD[arrival])
             return _REVIEW, write_answer("", verdict), verdict
-        self._step("read_request", time.perf_counter() - started)
+        self._step("read_request", time.perf_counter() - request.began)
         body, verdict = self._review(request.body)
         return _REVIEW, body, verdict
 
@@ -155,7 +154,7 @@ class Endpoint:
 
     def _step(self, name: str, seconds: float) -> None:
         """Record how long one step took."""
-        self._steps[name,].observe(seconds)
+        self._steps[(name,)].observe(seconds)
 
 
 def _content_type(request: Request) -> bytes:
@@ -204,15 +203,15 @@ async def serve_webhook(
         await loop.create_future()
     finally:
         server.close()
-        await _end(connections)
+        await _end(connections, limits.closing_seconds)
 
 
-async def _end(connections: set[Connection]) -> None:
-    """Let open requests end, and cut what is left after a while."""
+async def _end(connections: set[Connection], seconds: float) -> None:
+    """Let open requests end for a while, and cut what is left."""
     left = tuple(connections)
     for connection in left:
         connection.end()
     if left:
-        await asyncio.wait([connection.ended for connection in left], timeout=_CLOSING_SECONDS)
+        await asyncio.wait([connection.ended for connection in left], timeout=seconds)
     for connection in tuple(connections):
         connection.abort()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import aiohttp
@@ -12,7 +14,7 @@ import pytest
 
 from admission.certificate_plan import Step
 from admission.shell.issuing import CertificateSet, carry_out
-from admission.shell.server import LARGEST_BODY_BYTES
+from admission.shell.server import LARGEST_BODY_BYTES, LIMITS
 from admission.vpa_matching import ClusterView
 from autoscaling.matching import of_labels
 from autoscaling.ownership import ControllerKey
@@ -273,14 +275,22 @@ async def test_what_is_under_way_at_the_end_is_answered(certificates: Certificat
     writer.close()
 
 
-async def test_what_does_not_end_is_cut_at_the_end(certificates: CertificateSet) -> None:
-    async with running_webhook(view, certificates) as webhook:
+@pytest.mark.parametrize(
+    "begun", ["", "POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n"]
+)
+async def test_connections_are_cut_at_the_end(certificates: CertificateSet, begun: str) -> None:
+    """One at rest at once, one whose request does not end after a while."""
+    limits = replace(LIMITS, closing_seconds=0.0)
+    async with running_webhook(view, certificates, limits=limits) as webhook:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", webhook.port, ssl=trusting(certificates.authorities), server_hostname=HOST
         )
+        writer.write(begun.encode())
         await ask(webhook, pod_review(POD), certificates)
-    assert await reader.read() == b""
+    with suppress(ConnectionError):
+        assert await reader.read() == b""
     writer.close()
+    assert webhook.count(REVIEWS, resource="unknown", reason="BodyNotRead") == (1 if begun else 0)
 
 
 async def test_a_patch_serves_all_pods_of_a_template(certificates: CertificateSet) -> None:

@@ -17,10 +17,11 @@ from prometheus_client import CollectorRegistry
 
 from admission.certificate_plan import Step
 from admission.review import ReviewRules
+from admission.shell.connection import Limits
 from admission.shell.issuing import NO_SET, CertificateSet, carry_out
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
-from admission.shell.server import Cluster, Endpoint, serve_webhook
+from admission.shell.server import LIMITS, Cluster, Endpoint, serve_webhook
 from admission.shell.tls import ServingContext, tls_rules
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
@@ -61,7 +62,10 @@ class Webhook:
 
 @asynccontextmanager
 async def running_webhook(
-    view: Callable[[], ClusterView], certificates: CertificateSet | None, rules: ReviewRules = RULES
+    view: Callable[[], ClusterView],
+    certificates: CertificateSet | None,
+    rules: ReviewRules = RULES,
+    limits: Limits = LIMITS,
 ) -> AsyncIterator[Webhook]:
     """Serve while the context lasts."""
     registry = CollectorRegistry()
@@ -77,7 +81,7 @@ async def running_webhook(
         AdmissionMeasures.register(registry),
         timeout_seconds=10.0,
     )
-    serving = asyncio.create_task(serve_webhook(endpoint, context.listening, listener))
+    serving = asyncio.create_task(serve_webhook(endpoint, context.listening, listener, limits))
     try:
         yield webhook
     finally:
