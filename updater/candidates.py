@@ -15,6 +15,7 @@ from updater.assessment import Assessor
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.eviction import clear_eviction
+from updater.feasibility import gives_back
 from updater.group import Groups, is_boosted
 from updater.in_place import InPlaceDecision, Verdict, decide_in_place, heeds_deferral
 from updater.ledger import Amounts
@@ -185,6 +186,8 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
     recommendation = found.processed.recommendation if found.processed else None
     acceptance = judge(pod, recommendation, found.priority, circumstances)
     if not acceptance.is_given or found.processed is None:
+        if found.processed is not None and gives_back(pod, circumstances):
+            return Candidate(member, Reason.RESIZE_INFEASIBLE, found.processed, found.priority)
         return Refusal(pod.ref, acceptance.reason, uid=pod.uid)
     # Where resizes are made in place the requirements bind evictions only (see ``only_as_required``).
     binds = not (circumstances.settings.behaviour.single_replicas and acts_in_place(circumstances))

@@ -48,6 +48,12 @@ def is_infeasible_now(pod: Pod, circumstances: Circumstances) -> bool:
     return resize_progress(pod, circumstances.settings.behaviour) is ResizeStatus.INFEASIBLE
 
 
+def gives_back(pod: Pod, circumstances: Circumstances) -> bool:
+    """Say whether a pod is to take back what its spec asks for in vain, as nothing else becomes of it (resize 6.6)."""
+    is_on = circumstances.is_in_place_only and circumstances.settings.behaviour.infeasible_memory
+    return is_on and is_infeasible_now(pod, circumstances)
+
+
 def refused_by_node(pod: Pod, circumstances: Circumstances) -> InfeasibleResize:
     """Return the resize that a pod's spec asks for and its node has called infeasible.
 

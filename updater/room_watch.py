@@ -34,9 +34,9 @@ class Pause:
 class RoomWatch:
     """What is remembered of pods, by UID, whose node has no room for them.
 
-    After a restart waiting begins anew, and a pod that was blocked is tried once more before its time. Nothing stands on
-    such pods, as nothing was sent, and their VPA's condition tells since when some pod has been blocked, but not which:
-    to go by it might evict one that has not waited at all.
+    After a restart waiting begins anew, and a pod that was blocked is tried once more before its time. Nothing stands
+    on such pods, as nothing was sent, and their VPA's condition tells since when some pod has been blocked, but not
+    which: to go by it might evict one that has not waited at all.
 
     Args:
         wants: Pods that lack room and whose resize was not sent (beyond:B-24).

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.startup_boost import boosted_containers, is_over
-from updater.attempt import Attempt, PendingEviction
+from updater.attempt import Attempt, PendingEviction, why_not_evicted, why_not_sent
 from updater.audit import Audit
 from updater.backoff import TELLING, Refused
 from updater.candidates import Candidate, acts_in_place
@@ -17,13 +17,13 @@ from updater.claim_release import releasable
 from updater.decision import Action, Decision, Outcome, Reason, VpaScope, left_alone
 from updater.evicting import EvictionProposal, weigh
 from updater.eviction import clear_eviction
-from updater.feasibility import is_infeasible_now, refused_by_node, refused_by_server
+from updater.feasibility import gives_back, refused_by_node, refused_by_server
 from updater.group import Groups
 from updater.in_place import Verdict, decide_in_place, heeds_deferral
 from updater.infeasible import InfeasibleResize
 from updater.ledger import Claim, Ledger
 from updater.memory_shrink import is_spared
-from updater.patches import Patch, in_place_patches, is_already_requested, resize_patch
+from updater.patches import in_place_patches, is_already_requested, resize_patch
 from updater.replacement import eviction_of, replacement_targets
 from updater.resize_draft import Draft, draft
 from updater.resize_request import restarts_to_note
@@ -156,6 +156,8 @@ def _consider_resize(work: VpaWork, candidate: Candidate) -> VpaWork:
         return _to_be_evicted(work, candidate, candidate.reason)
     if decision.verdict is Verdict.INFEASIBLE:
         work = _remembering(work, refused_by_node(pod, circumstances))
+    if candidate.reason is Reason.RESIZE_INFEASIBLE:
+        return _staying(work, pod, Hindrance(candidate.reason, "the recommendation does not call for it any more"))
     return _resize(work, candidate)
 
 
@@ -197,7 +199,7 @@ def _attempt(work: VpaWork, drafted: Draft, shaped: Proposal, expired: tuple[str
     names_uid = behaviour.uid_preconditions
     if names_uid and not expired and is_already_requested(pod, shaped.targets):
         return left_alone(pod.ref, Reason.ALREADY_REQUESTED, work.scope, uid=pod.uid)
-    if (reason := _why_not_sent(work, pod, resize)) is not None:
+    if (reason := why_not_sent(pod, resize, work.circumstances, work.ledger)) is not None:
         return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
     return Decision(
         pod.ref,
@@ -221,16 +223,6 @@ def _attempt(work: VpaWork, drafted: Draft, shaped: Proposal, expired: tuple[str
     )
 
 
-def _why_not_sent(work: VpaWork, pod: Pod, resize: Patch) -> Reason | None:
-    """Return why a resize is not sent after what came of earlier calls, None where it may be (beyond:B-21)."""
-    circumstances = work.circumstances
-    if not circumstances.settings.behaviour.errors_are_classified:
-        return None
-    if Action.RESIZE.value in work.ledger.stopped:
-        return Reason.NOT_PERMITTED
-    return circumstances.memory.backoff.holds_back(pod.uid, resize, circumstances.now)
-
-
 def _has_waited(pod: Pod, circumstances: Circumstances) -> bool:
     """Say whether a pod has lacked room for longer than a deferred resize is waited for (beyond:B-24)."""
     return circumstances.memory.rooms.waited(pod.uid, circumstances.now) > circumstances.deferred_timeout
@@ -241,8 +233,8 @@ def _staying(work: VpaWork, pod: Pod, hindrance: Hindrance) -> VpaWork:
 
     A pod that gets another resize as soon as there are tokens for it keeps what it asks for.
     """
-    gives_back = work.circumstances.settings.behaviour.infeasible_memory and hindrance.reason is not Reason.STORM_BUDGET
-    release = _release(work, pod, hindrance) if gives_back and is_infeasible_now(pod, work.circumstances) else None
+    is_over = hindrance.reason is not Reason.STORM_BUDGET and gives_back(pod, work.circumstances)
+    release = _release(work, pod, hindrance) if is_over else None
     return replace(work, current=release or _held_back(work, pod, hindrance))
 
 
@@ -274,7 +266,7 @@ def _release(work: VpaWork, pod: Pod, hindrance: Hindrance) -> Decision | None:
     if targets is None:
         return None
     resize = resize_patch(pod, targets)
-    if (reason := _why_not_sent(work, pod, resize)) is not None:
+    if (reason := why_not_sent(pod, resize, work.circumstances, work.ledger)) is not None:
         return left_alone(pod.ref, reason, work.scope, uid=pod.uid)
     behaviour = work.circumstances.settings.behaviour
     is_guarded = behaviour.uid_preconditions
@@ -304,7 +296,7 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     if not clearance.is_given:
         reason = clearance.reason or pending.reason
         return replace(work, current=left_alone(pod.ref, reason, work.scope, uid=pod.uid))
-    if (held := _why_not_evicted(work, pod)) is not None:
+    if (held := why_not_evicted(pod, circumstances, work.ledger)) is not None:
         return replace(work, current=left_alone(pod.ref, held, work.scope, uid=pod.uid))
     try:
         proposal = eviction_of(pending.candidate, pending.reason, circumstances)
@@ -319,16 +311,6 @@ def _consider_eviction(work: VpaWork, pending: PendingEviction) -> VpaWork:
     # Upstream lets a pod that was not running go for nothing (R-6).
     counts = pod.phase is not PodPhase.PENDING or circumstances.settings.behaviour.eviction_only_when_it_helps
     return replace(work, current=replace(decision, claim=weighed.claim, audit=audit, disrupts=counts))
-
-
-def _why_not_evicted(work: VpaWork, pod: Pod) -> Reason | None:
-    """Return why no eviction is tried after what came of earlier ones, None where one may be (beyond:B-21)."""
-    circumstances = work.circumstances
-    if not circumstances.settings.behaviour.errors_are_classified:
-        return None
-    if Action.EVICT.value in work.ledger.stopped:
-        return Reason.NOT_PERMITTED
-    return circumstances.memory.backoff.holds_back_eviction(pod.uid, circumstances.now)
 
 
 def _after_success(work: VpaWork, attempt: Attempt) -> VpaWork:

@@ -136,6 +136,25 @@ def test_a_lower_need_replaces_what_was_refused_without_a_detour() -> None:
     assert amounts_set(days.last)[0] == "3"
 
 
+@pytest.mark.parametrize(
+    ("row", "subject", "settings", "expected"),
+    [
+        # Not wanted any more, but the spec would stay wrong for ever.
+        ("resize:6.6", stuck(), EVENKEEL, "resize claim_released"),
+        ("updater:D-33", stuck(), replace(EVENKEEL, behaviour=UPSTREAM), "skip too_young"),
+        ("resize:6.6", resizing(stuck(), READY, about(INFEASIBLE, 1)), EVENKEEL, "wait resize_pending"),
+        ("resize:6.6", replace(stuck(), statuses=()), EVENKEEL, "skip resize_infeasible"),
+        ("resize:6.6", fine(), EVENKEEL, "skip too_young"),
+    ],
+)
+def test_what_is_not_called_for_any_more_goes_back_too(
+    row: str, subject: Pod, settings: Settings, expected: str
+) -> None:
+    within = vpa_of(IN_PLACE, recommended("c", "1100m/1Gi", lower="1/1Gi", upper="8/8Gi"), minimum=1)
+    scene = Scene(within, (subject,), settings=settings, surroundings=around(ROOMY))
+    assert scene.played().said == [f"p0 {expected}"], row
+
+
 def test_a_restart_loses_nothing_that_the_pod_tells() -> None:
     """Spec: beyond:B-28."""
     known, anew = Days(), Days()
