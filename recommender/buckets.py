@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 from recommender import floats
 from recommender.amounts import MILLICORES_PER_CORE, Floats, Integers, truncated
 
+Numbers = NDArray[np.int16]
+"""Numbers of buckets: narrow ones are looked up and compared several times faster than int64."""
+
 _CELLS_PER_OCTAVE_BITS: Final = 7
 """An octave is cut into 128 cells, each less than 1 % wide, so that a cell meets at most one edge of 5 %."""
 
@@ -43,7 +46,7 @@ class BucketScheme:
         ends: float64[buckets], what a percentile in the bucket returns: the next start, and the last start again.
         amounts_beyond: int64[buckets], ``amounts_beyond[b]`` is the smallest amount that lies beyond bucket b.
         cells: int64[cells], bucket of the lowest amount of each look-up cell.
-        small: uint8[amounts], bucket of every amount, if one table can hold them all; else empty.
+        small: int16[amounts], bucket of every amount, if one table can hold them all; else empty.
     """
 
     first: float
@@ -54,7 +57,7 @@ class BucketScheme:
     ends: Floats
     amounts_beyond: Integers
     cells: Integers
-    small: NDArray[np.uint8]
+    small: Numbers
 
     @classmethod
     def exponential(
@@ -105,21 +108,21 @@ class BucketScheme:
         buckets = np.minimum(position.astype(np.int64), self.count - 1)
         return np.where(values < self.first, 0, buckets)
 
-    def bucket_of_amounts(self, amounts: Integers) -> Integers:
+    def bucket_of_amounts(self, amounts: Integers) -> Numbers:
         """Return the bucket of whole amounts; the same as of their values, in a tenth of the time.
 
         Args:
             amounts: int64[...], millicores or bytes, 0 to 10**14.
 
         Returns:
-            int64[...] of the same shape, 0 to ``count - 1``. Empty in, empty out.
+            int16[...] of the same shape, 0 to ``count - 1``. Empty in, empty out.
         """
         if len(self.small):
-            return self.small.take(amounts, mode="clip").astype(np.int64)
+            return self.small.take(amounts, mode="clip")
         cell = (amounts.astype(np.float64).view(np.int64) >> _CELL_SHIFT) - _FIRST_CELL
         bucket = self.cells.take(cell, mode="clip")
         bucket += amounts >= self.amounts_beyond.take(bucket)
-        return bucket
+        return bucket.astype(np.int16)
 
     def _find_amounts_beyond(self) -> Integers:
         """Bisect for the smallest amount beyond each bucket; none is beyond the last."""
@@ -138,11 +141,11 @@ def _none() -> Integers:
     return np.empty(0, dtype=np.int64)
 
 
-def _small(beyond: Integers) -> NDArray[np.uint8]:
+def _small(beyond: Integers) -> Numbers:
     """Return the bucket of every amount up to the first of the last bucket, if these are few."""
     if not len(beyond) or beyond[-2] > _SMALL:
-        return np.empty(0, dtype=np.uint8)
-    return np.searchsorted(beyond, np.arange(beyond[-2] + 1), side="right").astype(np.uint8)
+        return np.empty(0, dtype=np.int16)
+    return np.searchsorted(beyond, np.arange(beyond[-2] + 1), side="right").astype(np.int16)
 
 
 def _lowest_amounts_of_cells() -> NDArray[np.int64]:

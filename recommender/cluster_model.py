@@ -297,6 +297,8 @@ class ClusterModel:
         """Take in one fetch: of each container a CPU and a memory sample, except where one is missing."""
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
         before = self.containers.last_memory.take(usage.containers) if self.strategies.is_listening else None
+        if split is None and not self.containers.is_any_bare():
+            usage = usage.with_feeding(self.containers)
         cpu = self._take_cpu(usage.cpu_samples(), split, now)
         memory = self._take_memory(usage.memory_samples(), split, now)
         count_fetches(self.containers, self.aggregates, usage, memory)
@@ -304,7 +306,7 @@ class ClusterModel:
             # The same look at memory again counts as a peak, but is no news.
             heard = usage.only(cpu, memory & (usage.instants > before))
             self.strategies.observe(self.groups(), self.containers, heard)
-        return UsageOutcome(cpu, memory)
+        return UsageOutcome(cpu, memory, usage)
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         """Take in CPU samples, in this order.
@@ -319,8 +321,8 @@ class ClusterModel:
 
     def _take_cpu(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
         accepted = accepted_cpu(self.containers, samples, split)
-        counted = samples if accepted.all() else samples.select(accepted)
-        self._restore_aggregates(counted.containers, now)
+        counted = samples.those(accepted)
+        self._restore_aggregates(counted, now)
         take_cpu(self.containers, self.aggregates, counted, split)
         return accepted
 
@@ -336,8 +338,8 @@ class ClusterModel:
         return accepted
 
     def _take_memory(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
-        if self._is_any_bare():
-            self._restore_aggregates(samples.containers[accepted_memory(self.containers, samples)], now)
+        if samples.feeding is None and self.containers.is_any_bare():
+            self._restore_aggregates(samples.select(accepted_memory(self.containers, samples)), now)
         return take_memory(self.containers, self.aggregates, samples, split)
 
     def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> OomsOutcome:
@@ -350,7 +352,7 @@ class ClusterModel:
             np.array([instant(records[place].at) for place in known], dtype=np.int64),
             np.array([records[place].memory_bytes for place in known], dtype=np.int64),
         )
-        self._restore_aggregates(kills.containers, now)
+        self._restore_aggregates(kills, now)
         taken = take_ooms(self.containers, self.aggregates, kills)
         if self.strategies.is_listening:
             self.strategies.observe_ooms(self.groups(), self.containers, kills.those(taken.recorded))
@@ -365,17 +367,12 @@ class ClusterModel:
             return OomOutcome.UNKNOWN_POD
         return None if record.container in state.names else OomOutcome.UNKNOWN_CONTAINER
 
-    def _is_any_bare(self) -> bool:
-        """Say whether the aggregate of any container was collected."""
-        # Rows that are not in use stand out no less, and a minimum is found several times faster than one number.
-        used = self.containers.aggregate[: self.containers.rows.end]
-        return len(used) > 0 and used.min() < 0 and bool((used == NO_AGGREGATE).any())
-
-    def _restore_aggregates(self, containers: Integers, now: datetime) -> None:
+    def _restore_aggregates(self, samples: SampleColumns, now: datetime) -> None:
         """Make new aggregates for containers whose own was collected."""
-        if not self._is_any_bare():
+        if samples.feeding is not None or not self.containers.is_any_bare():
             return
-        for row in containers[self.containers.aggregate[containers] == NO_AGGREGATE].tolist():
+        rows = samples.containers
+        for row in rows[self.containers.aggregate[rows] == NO_AGGREGATE].tolist():
             label_set, name = self._place(row)
             self.containers.aggregate[row] = self._aggregate(label_set, name, instant(now))
 

@@ -21,6 +21,8 @@ _BELOW_EXPONENT = 52
 _CELLS = 1 << 12
 """Combinations of sign and exponent."""
 
+_HALF = _CELLS // 2
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
@@ -51,7 +53,6 @@ class DoublingBuckets:
         # The cell after the first end's begins with the next larger double, as an end belongs to its bucket.
         self._origin = np.float64(first).view(np.uint64) + np.uint64(1)
         self._cell_of_zero = int(self._cells(np.zeros(1))[0])
-        self._last_cells = _CELLS - 1 - self._cell_of_zero + np.arange(count)
 
     def by_sign(self, values: Floats) -> tuple[Tally, Tally]:
         """Count the magnitudes of negative values, and the other values.
@@ -59,9 +60,11 @@ class DoublingBuckets:
         Args:
             values: float64[n], numbers.
         """
-        cells = self._ordered(np.bincount(self._cells(values), minlength=_CELLS))
+        cells = np.bincount(self._cells(values), minlength=_CELLS)
         below, above = np.minimum(values, 0.0).sum(), np.maximum(values, 0.0).sum()
-        return self._tally(cells[_CELLS // 2 :], -float(below)), self._tally(cells[: _CELLS // 2], float(above))
+        zero = self._cell_of_zero - _HALF
+        negative = self._tally(cells[_HALF : _HALF + zero], cells[zero:_HALF], -float(below))
+        return negative, self._tally(cells[:zero], cells[_HALF + zero :], float(above))
 
     def repeated(self, values: Floats, times: Integers) -> Tally:
         """Count values that occur several times.
@@ -71,19 +74,32 @@ class DoublingBuckets:
             times: int64[n], how often each value occurs.
         """
         cells = np.bincount(self._cells(values), weights=times, minlength=_CELLS).astype(np.int64)
+        zero = self._cell_of_zero
         # No scalar product: the linear algebra library would wake its threads, which costs more than all the rest.
-        return self._tally(self._ordered(cells), float((values * times).sum()))
+        return self._tally(cells[: zero - _HALF], cells[zero:], float((values * times).sum()))
 
     def _cells(self, values: Floats) -> Integers:
-        """Return the cell of each value: those above the first end come first, then negative ones, then the others."""
+        """Return the cell of each value.
+
+        Those above the first end come first, then negative ones below its opposite, the other negative ones, and the
+        others.
+        """
         distances = values.view(np.uint64) - self._origin
         distances >>= np.uint64(_BELOW_EXPONENT)
         return distances.view(np.int64)
 
-    def _ordered(self, cells: Integers) -> Integers:
-        """Return counts of cells from zero upward, and then from zero downward."""
-        return np.roll(cells, -self._cell_of_zero)
+    def _tally(self, beyond: Integers, within: Integers, total: float) -> Tally:
+        """Sum up the values of one sign.
 
-    def _tally(self, cells: Integers, total: float) -> Tally:
-        up_to = cells.cumsum()
-        return Tally(np.append(up_to[self._last_cells], up_to[-1]), total)
+        Args:
+            beyond: Counts of the cells beyond the first end.
+            within: Counts of the cells up to it.
+            total: Sum of the values.
+        """
+        count = len(self.ends)
+        counts = np.empty(count + 1, dtype=np.int64)
+        counts[0] = 0
+        beyond[: count - 1].cumsum(out=counts[1:count])
+        counts[count] = beyond.sum()
+        counts += within.sum()
+        return Tally(counts, total)

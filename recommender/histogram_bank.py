@@ -18,7 +18,7 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from recommender.buckets import BucketScheme
+from recommender.buckets import BucketScheme, Numbers
 from recommender.instants import elapsed, nanoseconds, rounded
 from recommender.reference_times import ReferenceTimes
 from recommender.rows import doubled, grown, in_turns
@@ -38,7 +38,7 @@ class WeightChanges:
 
     Args:
         rows: int64[n], histogram of each change; a row may occur more than once.
-        buckets: int64[n].
+        buckets: int64[n] or int16[n].
         weights: float64[n] or one for all, at least 0, before decay.
         instants: int64[n], nanoseconds since the Unix epoch.
         taken: bool[n], whether the weight is taken away; None where all are added.
@@ -46,7 +46,7 @@ class WeightChanges:
     """
 
     rows: Integers
-    buckets: Integers
+    buckets: Integers | Numbers
     weights: Floats | float
     instants: Integers
     taken: Flags | None = None
@@ -74,8 +74,8 @@ class HistogramBank:
         half_life: Nanoseconds in which a weight halves.
         weights: float64[rows, buckets].
         totals: float64[rows].
-        lowest: int64[rows], first bucket with at least epsilon; the last bucket where there is none.
-        highest: int64[rows], last bucket with at least epsilon; 0 where there is none.
+        lowest: int16[rows], first bucket with at least epsilon; the last bucket where there is none.
+        highest: int16[rows], last bucket with at least epsilon; 0 where there is none.
         references: Instant at which a row's weights count as they are; ``NEVER`` until it sees its first.
 
     Raises:
@@ -90,8 +90,8 @@ class HistogramBank:
         self._oldest = min(_MAX_AGE_IN_HALF_LIVES * self.half_life, _LONGEST)
         self.weights: Floats = np.zeros((capacity, scheme.count))
         self.totals: Floats = np.zeros(capacity)
-        self.lowest: Integers = np.full(capacity, scheme.count - 1, dtype=np.int64)
-        self.highest: Integers = np.zeros(capacity, dtype=np.int64)
+        self.lowest: Numbers = np.full(capacity, scheme.count - 1, dtype=np.int16)
+        self.highest: Numbers = np.zeros(capacity, dtype=np.int16)
         self.references = ReferenceTimes(self.half_life, capacity)
 
     def empty_copy(self, rows: int) -> HistogramBank:
@@ -157,8 +157,7 @@ class HistogramBank:
     def _apply_unshifted(self, changes: WeightChanges, numbers: Integers) -> None:
         """Fold in changes whose rows keep their reference times, given by number."""
         rows, buckets = changes.rows, changes.buckets
-        weights = self.references.growth(numbers, changes.instants)
-        weights *= changes.weights
+        weights = self.references.growth(numbers, changes.instants, changes.weights)
         cells = rows * self.scheme.count
         cells += buckets
         flat = self.weights.reshape(-1)
@@ -166,21 +165,33 @@ class HistogramBank:
             np.add.at(self.totals, rows, weights)
             np.add.at(flat, cells, weights)
         else:
-            _fold_in_order(self.totals, rows, weights, changes.taken, self.scheme.epsilon)
+            self._fold_totals(rows, weights, changes.taken)
             _fold_in_order(flat, cells, weights, changes.taken, self.scheme.epsilon)
             self._narrow_range(rows, buckets)
         self._widen_range(rows, buckets)
 
-    def _widen_range(self, rows: Integers, buckets: Integers) -> None:
+    def _fold_totals(self, rows: Integers, weights: Floats, taken: Flags) -> None:
+        """Add to or take from totals in order."""
+        signed = np.where(taken, -weights, weights)
+        lost = np.bincount(rows, np.where(taken, weights, 0.0))
+        totals = self.totals[: len(lost)]
+        # What keeps half its weight whatever the order never falls below epsilon, so that it need not be looked for.
+        is_safe = ((totals >= 2.0 * lost) & (totals >= 4.0 * self.scheme.epsilon)).take(rows)
+        np.add.at(self.totals, rows[is_safe], signed[is_safe])
+        risky = ~is_safe
+        if risky.any():
+            _fold_in_order(self.totals, rows[risky], weights[risky], taken[risky], self.scheme.epsilon)
+
+    def _widen_range(self, rows: Integers, buckets: Integers | Numbers) -> None:
         """Take changed buckets that now hold epsilon into the range from ``lowest`` to ``highest``."""
         outside = (buckets < self.lowest.take(rows)) | (buckets > self.highest.take(rows))
         if outside.any():
-            rows, buckets = rows[outside], buckets[outside]
+            rows, buckets = rows[outside], buckets[outside].astype(np.int16)
             live = self.weights[rows, buckets] >= self.scheme.epsilon
             np.minimum.at(self.lowest, rows[live], buckets[live])
             np.maximum.at(self.highest, rows[live], buckets[live])
 
-    def _narrow_range(self, rows: Integers, buckets: Integers) -> None:
+    def _narrow_range(self, rows: Integers, buckets: Integers | Numbers) -> None:
         """Find the range anew where a changed bucket at its end holds less than epsilon."""
         at_end = (buckets == self.lowest[rows]) | (buckets == self.highest[rows])
         bare = at_end & (self.weights[rows, buckets] < self.scheme.epsilon)

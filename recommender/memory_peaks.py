@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from recommender.aggregation import AggregateTable
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.instants import NEVER
-from recommender.rows import chunks
 from recommender.samples import SampleColumns, is_in_order, run_starts, turns
 
 Integers = NDArray[np.int64]
@@ -66,6 +65,8 @@ class PeakChanges:
     @classmethod
     def of(cls, parts: list[PeakChanges]) -> PeakChanges:
         """Return the changes of several turns, in the order of a whole batch."""
+        if len(parts) == 1:
+            return parts[0]
         whole = cls(
             np.concatenate([part.order for part in parts]),
             np.concatenate([part.rows for part in parts]),
@@ -90,7 +91,8 @@ def accepted_memory(containers: ContainerTable, samples: SampleColumns) -> Flags
     Returns:
         bool[n].
     """
-    return (samples.amounts >= 0) & (samples.instants >= containers.last_memory.take(samples.containers))
+    latest = containers.last_memory[containers.places(samples.containers)]
+    return (samples.amounts >= 0) & (samples.instants >= latest)
 
 
 def take_memory(
@@ -115,17 +117,19 @@ def take_memory(
             is_last = np.append(run_starts(samples.containers)[1:], True)
             containers.last_memory[samples.containers[is_last]] = samples.instants[is_last]
             return np.ones(len(samples), dtype=np.bool_)
+    if split is None:
+        accepted = accepted_memory(containers, samples)
+        apply_in_order(aggregates, [move_windows(containers, aggregates, samples.those(accepted))])
+        return accepted
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
-    for positions in chunks(len(samples)) if split is None else split:
+    for positions in split:
         turn = samples.select(positions)
         counts = accepted_memory(containers, turn)
         accepted[positions] = counts
-        counted = turn if counts.all() else turn.select(counts)
-        moved = move_windows(containers, aggregates, counted)
+        moved = move_windows(containers, aggregates, turn.those(counts))
         if len(moved.rows):
-            places = positions if isinstance(positions, np.ndarray) else np.arange(positions.start, positions.stop)
-            changes.append(moved.placed(places[counts]))
+            changes.append(moved.placed(positions[counts]))
     apply_in_order(aggregates, changes)
     return accepted
 
@@ -203,9 +207,9 @@ def move_windows(
     Returns:
         What is left to be brought to the histograms, in the order of the turn.
     """
-    rows, instants = turn.containers, turn.instants
-    containers.last_memory[rows] = instants
-    window, old_peak = containers.window_end.take(rows), containers.peak.take(rows)
+    instants, here = turn.instants, containers.places(turn.containers)
+    containers.last_memory[here] = instants
+    window, old_peak = containers.window_end[here], containers.peak[here]
     opens = instants >= window
     # Few samples do either, and only these are looked at any further.
     places = np.flatnonzero(opens | (turn.amounts > old_peak))

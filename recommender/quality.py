@@ -15,7 +15,7 @@ from autoscaling.resources import CPU
 from autoscaling.vpa import UpdateMode
 from recommender.aggregation import UPDATE_MODES, AggregateTable
 from recommender.container_table import ContainerTable
-from recommender.rows import Occurrences
+from recommender.rows import Occurrences, chunks
 from recommender.samples import SampleColumns
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,8 @@ class UsageQuality:
         resource: ``cpu`` or ``memory``.
         is_oom: Whether the samples show the need of killed containers, not use.
         feeding: Aggregate of each sample.
-        usage: float64[n], cores or bytes.
+        amounts: int64[n], millicores or bytes.
+        unit: Amounts in one unit of the targets.
         modes: int8[rows], codes of the update modes of all aggregates, as places in ``UPDATE_MODES``.
         targets: float64[rows], cores or bytes, of all aggregates; 0 where nothing is recommended.
     """
@@ -44,7 +45,8 @@ class UsageQuality:
     resource: str
     is_oom: bool
     feeding: Occurrences
-    usage: Floats
+    amounts: Integers
+    unit: float
     modes: NDArray[np.int8]
     targets: Floats
 
@@ -58,10 +60,10 @@ class UsageQuality:
         if some.all():
             return self
         if not some.any():
-            return replace(self, feeding=Occurrences.of(self.feeding.rows[:0]), usage=self.usage[:0])
+            return replace(self, feeding=Occurrences.of(self.feeding.rows[:0]), amounts=self.amounts[:0])
         samples = chosen.take(self.feeding.rows)
         feeding = Occurrences.of(self.feeding.rows.compress(samples))
-        return replace(self, feeding=feeding, usage=self.usage.compress(samples))
+        return replace(self, feeding=feeding, amounts=self.amounts.compress(samples))
 
     def by_mode(self) -> Iterator[tuple[UpdateMode | None, UsageQuality]]:
         """Yield the samples of each update mode that occurs."""
@@ -77,13 +79,21 @@ class UsageQuality:
         """Return the samples of containers without one."""
         return self.of_aggregates(self.targets == 0)
 
-    def beside(self) -> Floats:
-        """Return the target that each sample stands beside.
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.amounts)
 
-        Returns:
-            float64[n], cores or bytes.
+    def pairs(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the samples, piece by piece, and the target that each of them stands beside.
+
+        Yields:
+            float64[piece] each, cores or bytes.
         """
-        return self.targets.take(self.feeding.rows)
+        for piece in chunks(len(self)):
+            usage = self.amounts[piece].astype(np.float64)
+            if self.unit != 1.0:
+                usage /= self.unit
+            yield usage, self.targets.take(self.feeding.rows[piece])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +163,14 @@ def usage_quality(
         is_oom: Whether the samples are the needs of killed containers.
     """
     unit, last = (_MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
+    used = slice(aggregates.rows.end)
     everyone = UsageQuality(
         resource,
         is_oom,
-        containers.feeding(samples.containers),
-        samples.amounts / unit,
-        aggregates.update_mode,
-        last / unit,
+        samples.feeding or containers.feeding(samples.containers),
+        samples.amounts,
+        unit,
+        aggregates.update_mode[used],
+        last[used] / unit,
     )
-    return everyone.of_aggregates(aggregates.is_under_vpa & aggregates.is_scaled)
+    return everyone.of_aggregates(aggregates.is_under_vpa[used] & aggregates.is_scaled[used])

@@ -69,12 +69,13 @@ class ReferenceTimes:
         """Make room for more rows, without a reference time yet."""
         self.numbers = grown(self.numbers, capacity, 0)
 
-    def growth(self, numbers: Integers, instants: Integers) -> Floats:
-        """Return ``2**((instant - reference) / half_life)`` of every pair.
+    def growth(self, numbers: Integers, instants: Integers, weights: Floats | float = 1.0) -> Floats:
+        """Return weights times ``2**((instant - reference) / half_life)`` of every pair.
 
         Args:
             numbers: int64[n] or int64[1] for all, at least 1, numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
+            weights: float64[n], or one for all.
 
         Returns:
             float64[n].
@@ -93,8 +94,10 @@ class ReferenceTimes:
                 growth = exp2_each(ages / self.half_life).ravel()
                 if len(references) > 1:
                     places += (numbers - lowest) * count
-                return growth.take(places)
-        return exp2_each((instants - self.distinct.take(numbers)) / self.half_life)
+                if isinstance(weights, float):
+                    return (growth * weights).take(places)
+                return growth.take(places) * weights
+        return exp2_each((instants - self.distinct.take(numbers)) / self.half_life) * weights
 
     def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
         """Say whether reference times lie more than an age before instants.

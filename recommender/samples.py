@@ -36,17 +36,19 @@ class SampleColumns:
         containers: int64[n], container row of each sample; a container may occur more than once.
         instants: int64[n], nanoseconds since the epoch.
         amounts: int64[n], millicores or bytes.
+        feeding: Aggregate of each sample, if that has been looked up; no container occurs twice then.
     """
 
     containers: Integers
     instants: Integers
     amounts: Integers
+    feeding: Occurrences | None = None
 
     def __len__(self) -> int:
         """Number of samples."""
         return len(self.containers)
 
-    def select(self, chosen: Flags | Integers | slice) -> SampleColumns:
+    def select(self, chosen: Flags | Integers) -> SampleColumns:
         """Return the chosen samples, in order."""
         return SampleColumns(self.containers[chosen], self.instants[chosen], self.amounts[chosen])
 
@@ -75,6 +77,7 @@ class UsageColumns:
         cpu: int64[n], millicores, or ``MISSING``.
         memory: int64[n], bytes, or ``MISSING``.
         are_distinct: Whether it is known that no container occurs twice; else that is looked up.
+        feeding: Aggregate of each container, if that has been looked up; no container occurs twice then.
     """
 
     containers: Integers
@@ -82,14 +85,23 @@ class UsageColumns:
     cpu: Integers
     memory: Integers
     are_distinct: bool = False
+    feeding: Occurrences | None = None
 
     def cpu_samples(self) -> SampleColumns:
         """Return the CPU samples."""
-        return SampleColumns(self.containers, self.instants, self.cpu)
+        return SampleColumns(self.containers, self.instants, self.cpu, self.feeding)
 
     def memory_samples(self) -> SampleColumns:
         """Return the memory samples."""
-        return SampleColumns(self.containers, self.instants, self.memory)
+        return SampleColumns(self.containers, self.instants, self.memory, self.feeding)
+
+    def with_feeding(self, containers: ContainerTable) -> UsageColumns:
+        """Return the fetch with the aggregates that its containers feed.
+
+        Args:
+            containers: Of which each has its aggregate.
+        """
+        return replace(self, feeding=containers.feeding(self.containers))
 
     def only(self, cpu: Flags, memory: Flags) -> UsageColumns:
         """Return the fetch without the samples whose flag is not set.
@@ -108,10 +120,20 @@ class UsageOutcome:
     Args:
         cpu: bool[n].
         memory: bool[n].
+        usage: The fetch.
     """
 
     cpu: Flags
     memory: Flags
+    usage: UsageColumns
+
+    def cpu_samples(self) -> SampleColumns:
+        """Return the CPU samples that were taken in."""
+        return self.usage.cpu_samples().those(self.cpu)
+
+    def memory_samples(self) -> SampleColumns:
+        """Return the memory samples that were taken in."""
+        return self.usage.memory_samples().those(self.memory)
 
 
 class Turns(Sequence[Integers]):
@@ -188,12 +210,12 @@ def accepted_cpu(containers: ContainerTable, samples: SampleColumns, split: Sequ
         bool[n].
     """
     usable = samples.amounts >= 0
-    latest = containers.last_cpu.take(samples.containers)
+    latest = containers.last_cpu[containers.places(samples.containers)]
     if split is not None:
         starts = run_starts(samples.containers)
         if usable.all() and is_in_order(containers, samples, starts):
             before = np.where(starts[1:], NEVER, samples.instants[:-1])
-            np.maximum(latest[1:], before, out=latest[1:])
+            latest = np.append(latest[:1], np.maximum(latest[1:], before))
         else:
             latest = np.maximum(latest, _latest_before(samples, usable, split))
     usable &= samples.instants > latest
@@ -238,10 +260,10 @@ def take_cpu(
         samples: Samples that ``accepted_cpu`` let pass.
         split: The turns of the batch that they come from.
     """
-    aggregates.add_cpu_of(containers.feeding(samples.containers), samples.amounts, samples.instants)
+    aggregates.add_cpu_of(samples.feeding or containers.feeding(samples.containers), samples.amounts, samples.instants)
     if split is None:
         # Each is later than its container's last one, and stands alone: nothing to compare.
-        containers.last_cpu[samples.containers] = samples.instants
+        containers.last_cpu[containers.places(samples.containers)] = samples.instants
     else:
         np.maximum.at(containers.last_cpu, samples.containers, samples.instants)
 
@@ -262,6 +284,8 @@ def count_fetches(
 
     Spec: recommender 3.4, 4.2, 13 (14).
     """
+    if usage.cpu.min(initial=0) >= 0:
+        return
     alone = memory_taken & (usage.cpu == MISSING)
     if not alone.any():
         return

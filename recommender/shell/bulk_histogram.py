@@ -6,6 +6,7 @@ ends are negative. A round of the recommender has a value for each container and
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -53,8 +54,11 @@ class BulkHistogram(Collector):
         """
         if values.size == 0:
             return
-        # Comparing all values with each bound is several times faster than finding the bucket of each value.
-        counts = np.array([*(np.count_nonzero(values <= bound) for bound in self._bounds), values.size])
+        # Comparing all values with a bound is several times faster than finding the bucket of each value, and where the
+        # bound does not lie among the values, their ends tell as much.
+        first, last = bisect_left(self._bounds, values.min()), bisect_left(self._bounds, values.max())
+        among = [np.count_nonzero(values <= bound) for bound in self._bounds[first:last]]
+        counts = np.array([0] * first + among + [values.size] * (len(self._bounds) + 1 - last))
         self.add(labels, Tally(counts, float(values.sum())))
 
     def add(self, labels: tuple[str, ...], tally: Tally) -> None:

@@ -226,8 +226,8 @@ class Loop:
     def take_usage(self, columns: UsageColumns, now: datetime) -> None:
         """Fold in one fetch of usage, and show how far it is from what was recommended."""
         outcome = self.model.take_usage(columns, now)
-        self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU)
-        self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY)
+        self._show_quality(outcome.cpu_samples(), CPU)
+        self._show_quality(outcome.memory_samples(), MEMORY)
 
     def _take_kills(self, now: datetime) -> None:
         """Take in the OOM kills noticed since the last round, and those that wait for their pods."""

@@ -111,18 +111,20 @@ class QualityMetrics:
         for mode, samples in quality.by_mode():
             name, is_oom = mode.value if mode else "", _TRUTH[quality.is_oom]
             with_target, without = samples.recommended(), samples.missing()
-            if len(without.usage):
-                self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without.usage))
+            if len(without):
+                self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without))
             self._show_targets(name, with_target)
-            self._show_differences(name, _TRUTH[True], without, without.usage)
+            for usage, _ in without.pairs():
+                self._show_differences(name, _TRUTH[True], without, usage)
 
     def _show_targets(self, mode: str, samples: UsageQuality) -> None:
         """Count the targets that samples stand beside, and how far usage is from them."""
-        is_oom, targets = _TRUTH[samples.is_oom], samples.beside()
-        differences = samples.usage - targets
-        self._show_differences(mode, _TRUTH[False], samples, differences)
-        differences /= targets
-        self.relative_diffs.observe_all((mode, samples.resource, is_oom), differences)
+        is_oom = _TRUTH[samples.is_oom]
+        for usage, targets in samples.pairs():
+            differences = np.subtract(usage, targets, out=usage)
+            self._show_differences(mode, _TRUTH[False], samples, differences)
+            differences /= targets
+            self.relative_diffs.observe_all((mode, samples.resource, is_oom), differences)
         # All samples of an aggregate stand beside the same target, which is counted once for all of them.
         each, times = samples.targets.take(samples.feeding.distinct), samples.feeding.counts
         if samples.resource == CPU:

@@ -47,9 +47,22 @@ def test_rows_that_occur_twice_are_found() -> None:
     assert not table.are_distinct(integers(1, 1))
 
 
+@pytest.mark.parametrize(
+    ("rows", "places"), [((3, 4, 5), slice(3, 6)), ((3, 5, 4), [3, 5, 4]), ((3, 5), [3, 5]), ((5, 4), [5, 4])]
+)
+def test_rows_that_follow_one_another_are_read_as_a_slice(rows: tuple[int, ...], places: slice | list[int]) -> None:
+    table, batch = ContainerTable(), integers(*rows)
+    assert table.places(batch) is batch, "before anything is known of it"
+    for known in (batch, batch.copy()):
+        assert table.are_distinct(known)
+        found = table.places(known)
+        assert (found if isinstance(found, slice) else found.tolist()) == places
+
+
 def test_the_aggregates_of_a_batch_follow_what_containers_feed() -> None:
     table = ContainerTable()
     rows = integers(*(table.create(number) for number in (5, 7, 5)))
+    assert table.are_distinct(rows)
     first = table.feeding(rows)
     assert (first.rows.tolist(), first.distinct.tolist(), first.counts.tolist()) == ([5, 7, 5], [5, 7], [2, 1])
     assert table.feeding(rows) is first

@@ -246,11 +246,29 @@ def as_changes(batch: list[Change]) -> WeightChanges:
 
 
 @settings(deadline=None)
-@given(changes())
-def test_a_batch_leaves_the_same_bits_as_one_change_after_the_other(batch: list[Change]) -> None:
+@given(changes(), changes())
+def test_a_batch_leaves_the_same_bits_as_one_change_after_the_other(first: list[Change], then: list[Change]) -> None:
+    """The second batch finds weights that it may take from without making a histogram empty."""
     at_once, in_turn = bank(), bank()
-    at_once.apply(as_changes(batch))
-    for change in batch:
+    for batch in (first, then):
+        at_once.apply(as_changes(batch))
+        for change in batch:
+            in_turn.apply(as_changes([change]))
+    assert bits(at_once) == bits(in_turn)
+
+
+@settings(deadline=None)
+@given(changes(), changes())
+def test_what_is_taken_from_a_full_histogram_leaves_the_same_bits_at_once_as_in_turn(
+    added: list[Change], mixed: list[Change]
+) -> None:
+    at_once, in_turn = bank(), bank()
+    full = [(row, 250, 50.0, hour % 48, False) for row, _, _, hour, _ in added for _ in range(3)]
+    later = [(row, amount, weight, hour % 48, taken) for row, amount, weight, hour, taken in mixed]
+    for one in (at_once, in_turn):
+        one.apply(as_changes(full))
+    at_once.apply(as_changes(later))
+    for change in later:
         in_turn.apply(as_changes([change]))
     assert bits(at_once) == bits(in_turn)
 

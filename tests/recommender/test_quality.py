@@ -22,6 +22,12 @@ def beside(scene: Scene, amount: int, resource: str = CPU, *, is_oom: bool = Fal
     return usage_quality(model.containers, model.aggregates, samples, resource, is_oom=is_oom)
 
 
+def pairs(quality: UsageQuality) -> list[tuple[float, float]]:
+    """Return each sample with the target that it stands beside, in cores or bytes."""
+    found = quality.pairs()
+    return [pair for usage, targets in found for pair in zip(usage.tolist(), targets.tolist(), strict=True)]
+
+
 def recommended() -> Scene:
     """Return a scene whose container is recommended 296m and 380258472 bytes (recommender:E2)."""
     scene = of_one_container()
@@ -43,16 +49,15 @@ def test_a_sample_is_compared_with_the_uncapped_target(
     row: str, resource: str, amount: int, pair: tuple[float, float]
 ) -> None:
     quality = beside(recommended(), amount, resource)
-    assert (quality.usage.tolist(), quality.beside().tolist()) == ([pair[0]], [pair[1]]), row
+    assert pairs(quality) == [pair], row
     assert quality.recommended() is quality
-    assert quality.missing().usage.size == 0
+    assert pairs(quality.missing()) == []
 
 
 def test_before_the_first_recommendation_usage_is_compared_with_nothing() -> None:
     quality = beside(of_one_container(), 100)
-    assert quality.recommended().usage.size == 0
-    assert quality.missing().usage.tolist() == [0.1]
-    assert quality.missing().beside().tolist() == [0.0]
+    assert pairs(quality.recommended()) == []
+    assert pairs(quality.missing()) == [(0.1, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_before_the_first_recommendation_usage_is_compared_with_nothing() -> Non
     ],
 )
 def test_containers_that_no_vpa_scales_do_not_count(row: str, scene: Scene) -> None:
-    assert beside(scene, 100).usage.size == 0, row
+    assert len(beside(scene, 100)) == 0, row
 
 
 @pytest.mark.parametrize("mode", [None, UpdateMode.OFF, UpdateMode.IN_PLACE_OR_RECREATE])
@@ -72,7 +77,7 @@ def test_samples_are_told_apart_by_the_update_mode_as_it_is_stated(mode: UpdateM
     scene = Scene().follow(vpa(update_policy=policy), selector=APP).observe(pod())
     ((found, samples),) = beside(scene, 100).by_mode()
     assert found is mode
-    assert samples.usage.tolist() == [0.1]
+    assert samples.amounts.tolist() == [100]
 
 
 def test_the_needs_of_killed_containers_are_the_samples() -> None:
@@ -91,10 +96,10 @@ def test_samples_of_several_containers_are_told_apart() -> None:
     rows = [scene.row(), scene.row("new", "q"), scene.row("off", "q")] * 2
     samples = columns(rows, [T0] * 6, [100, 200, 300, 400, 500, 600])
     quality = usage_quality(scene.model.containers, scene.model.aggregates, samples, CPU, is_oom=False)
-    assert quality.usage.tolist() == [0.1, 0.2, 0.4, 0.5]
-    assert quality.recommended().usage.tolist() == [0.1, 0.4]
+    assert quality.amounts.tolist() == [100, 200, 400, 500]
+    assert quality.recommended().amounts.tolist() == [100, 400]
     assert quality.recommended().feeding.counts.tolist() == [2]
-    assert quality.missing().usage.tolist() == [0.2, 0.5]
+    assert quality.missing().amounts.tolist() == [200, 500]
 
 
 def changes(scene: Scene) -> list[list[tuple[int, float]]]:

@@ -121,6 +121,22 @@ def test_a_fetch_is_one_cpu_and_one_memory_sample_of_each_container() -> None:
     assert one.model.take_usage(known, T0).cpu.tolist() == [True, False, True]
 
 
+def test_containers_that_follow_one_another_take_in_the_same_as_in_any_order() -> None:
+    ascending, descending = scene(), scene()
+    for minutes, cpu, memory in ((0, (100, 200, 300), (5, 6, 7)), (1, (1, MISSING, 3), (6, 5, MISSING))):
+        rows = [(ascending.row(pod=PODS[place]), minutes, cpu[place], memory[place]) for place in range(3)]
+        taken = ascending.model.take_usage(fetched(*rows), T0)
+        reverse = descending.model.take_usage(fetched(*reversed(rows)), T0)
+        assert taken.cpu_samples().amounts.tolist() == reverse.cpu_samples().amounts.tolist()[::-1]
+        assert taken.memory_samples().amounts.tolist() == reverse.memory_samples().amounts.tolist()[::-1]
+        assert taken.memory_samples().amounts.tolist() == [amount for amount in memory if amount != MISSING]
+    one, other = ascending.model.containers, descending.model.containers
+    for column in ("last_cpu", "last_memory", "window_end", "peak", "memory_peak"):
+        assert getattr(one, column).tolist() == getattr(other, column).tolist(), column
+    banks = ascending.model.aggregates.cpu, descending.model.aggregates.cpu
+    assert banks[0].weights.tolist() == banks[1].weights.tolist()
+
+
 def test_a_batch_is_cut_where_a_container_occurs_again() -> None:
     one = scene()
     assert turns(one.model.containers, integers(0, 1, 2)) is None

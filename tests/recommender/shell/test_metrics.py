@@ -165,7 +165,9 @@ def _beside(
 ) -> UsageQuality:
     """Return samples of one container each, beside their targets."""
     feeding, modes = Occurrences.of(np.arange(len(usage))), np.full(len(usage), mode, np.int8)
-    return UsageQuality(resource, is_oom, feeding, np.array(usage), modes, np.array(targets))
+    unit = 1000.0 if resource == "cpu" else 1.0
+    amounts = (np.array(usage) * unit).astype(np.int64)
+    return UsageQuality(resource, is_oom, feeding, amounts, unit, modes, np.array(targets))
 
 
 def _differences(side: str, difference: float, relative: float, target: float) -> dict[tuple[str, str], float]:
