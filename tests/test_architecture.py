@@ -94,10 +94,34 @@ def test_every_golden_example_has_a_test() -> None:
     assert sorted({f"recommender:E{number}" for number in range(1, 15)} - _tested_rules()) == []
 
 
-def test_every_listed_rule_has_a_test() -> None:
-    tested = _tested_rules()
+UPDATER_RULES = {"M": 22, "P": 9, "R": 8, "C-3": 11, "U": 6, "UQ": 9, "X": 11, "D": 64, "W": 22, "K": 35}
+"""How many rules of each kind the updater has."""
+UPDATER_BEYOND = (12, *range(20, 29), 30, 31, 32, 41, 42, 43, 45)
+UPDATER_CASES = (4, 14, 23, 25, 27, 28, 29, 31, 32, 34, 35, 38, 46, 47)
+
+
+def _rules_of_the_updater() -> set[str]:
+    """Return every rule of the updater's part; C-3 is a table with a rule in each row."""
+    rules = {f"updater:C-{number}" for number in (1, 2, 4, 5, 6)}
+    for kind, count in UPDATER_RULES.items():
+        rules |= {f"updater:{kind}{'.' if '-' in kind else '-'}{number}" for number in range(1, count + 1)}
+    return rules | {f"beyond:B-{n}" for n in UPDATER_BEYOND} | {f"case:{n}" for n in UPDATER_CASES}
+
+
+def _listed() -> list[dict[str, str]]:
+    """Return the rows of the list of rules."""
     with (ROOT / "docs" / "spec-ids.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        return list(csv.DictReader(file))
+
+
+def test_every_rule_of_the_updater_is_listed_and_has_a_test() -> None:
+    rules = _rules_of_the_updater()
+    assert sorted(rules - {row["id"] for row in _listed()}) == []
+    assert sorted(rules - _tested_rules()) == []
+
+
+def test_every_listed_rule_has_a_test() -> None:
+    tested, rows = _tested_rules(), _listed()
     ids = [row["id"] for row in rows]
     assert len(ids) == len(set(ids))
     assert all(row["rule"].strip() for row in rows)

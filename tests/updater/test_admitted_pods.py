@@ -78,6 +78,7 @@ def test_what_fits_beside_nothing_is_an_error_that_says_so() -> None:
 def test_one_such_pod_stops_no_other(
     row: str, others: tuple[Container, ...], settings: Settings, expected: list[str]
 ) -> None:
+    """Spec: beyond:B-32, updater:K-31."""
     # A target of less than the pod has, as what is left beside the others is less.
     app = container("c", "100m/512Mi", "-/1Gi")
     wanted = recommended("c", "250m/1Gi", lower="200m/512Mi", upper="1/2Gi")

@@ -78,6 +78,11 @@ def test_defaults_are_upstreams(section: str, name: str, default: str) -> None:
     assert _read("--api-group=autoscaling.k8s.io").effective_flags()[name] == default
 
 
+def test_how_many_calls_a_second_it_makes_is_upstreams() -> None:
+    config = _read()
+    assert (config.kube_api_qps, config.kube_api_burst) == (50, 100), "updater:M-5"
+
+
 @pytest.mark.parametrize(("name", "default"), OWN.items())
 def test_defaults_of_the_additions(name: str, default: str) -> None:
     assert _read().effective_flags()[name] == default

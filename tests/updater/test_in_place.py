@@ -154,7 +154,7 @@ def test_decision(row: str, subject: Pod, known: Group | Reason, given: Given, e
 @pytest.mark.parametrize("subject", [small(), resizing(small(), INFEASIBLE)])
 def test_row_4_comes_before_memory_and_conditions(mode: UpdateMode, subject: Pod) -> None:
     found = circumstances(without_recommendation(vpa_of(mode)), SKIPPING, REMEMBERED)
-    assert decide_in_place(subject, FREE, found) == deferred(Reason.NO_RECOMMENDATION)
+    assert decide_in_place(subject, FREE, found) == deferred(Reason.NO_RECOMMENDATION), "updater:C-3.4"
 
 
 def test_a_lower_raw_recommendation_lifts_row_5() -> None:

@@ -59,7 +59,7 @@ def attempts(scene: Scene) -> list[Decision]:
 
 @pytest.mark.parametrize("mode", [IPOR, IN_PLACE])
 def test_a_sidecar_out_of_its_bounds_is_resized_and_a_plain_init_container_is_not(mode: UpdateMode) -> None:
-    """Spec: beyond:B-16, case:26."""
+    """Spec: beyond:B-16, case:26, updater:K-24."""
     first = attempts(Scene(vpa_of(mode, *ENTRIES), pair(), settings=GUARDED))[0]
     assert (first.action, first.reason) == (Action.RESIZE, Reason.OUTSIDE_BOUNDS)
     assert first.patches is not None

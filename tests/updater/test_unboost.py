@@ -73,6 +73,7 @@ def sent(the_pod: Pod, the_vpa: Vpa, expired: tuple[str, ...] = ("c",)) -> tuple
     ("row", "the_pod", "worth"),
     [
         ("updater:UQ-1", boosted_pod(), True),
+        ("updater:UQ-8 another one is left", boosted_pod(annotated=("d",)), True),
         ("updater:UQ-1 not Ready", boosted_pod(ready=False), False),
         ("updater:UQ-1 not boosted", replace(boosted_pod(), annotations={}), False),
         ("updater:UQ-1 ignored", replace(boosted_pod(), namespace="ignored"), False),
@@ -93,7 +94,7 @@ def test_what_is_put_into_the_queue(row: str, the_pod: Pod, *, worth: bool) -> N
         ("updater:W-19 exactly at the end", boosted_pod(), boosting_vpa(), T0 + 10 * SECOND, Step(Verdict.BACK_OFF)),
         ("updater:UQ-4 not Ready", boosted_pod(ready=False), boosting_vpa(), T0, Step(Verdict.BACK_OFF)),
         (
-            "updater:D-64 the VPA has no boost any more",
+            "updater:D-64, updater:K-26 the VPA has no boost any more",
             boosted_pod(),
             vpa(),
             T0,
@@ -110,7 +111,7 @@ def test_the_next_step(row: str, the_pod: Pod | None, the_vpa: Vpa | None, now: 
     [
         ("updater:W-19 mode Off", boosting_vpa(recommended("c", "150m"), mode=UpdateMode.OFF), "100m"),
         ("updater:W-19 mode Recreate", boosting_vpa(recommended("c", "150m")), "150m"),
-        ("updater:D-5 mode Initial", boosting_vpa(recommended("c", "150m"), mode=UpdateMode.INITIAL), "150m"),
+        ("updater:D-5, updater:U-6", boosting_vpa(recommended("c", "150m"), mode=UpdateMode.INITIAL), "150m"),
         ("updater:U-5 no recommendation", boosting_vpa(), "100m"),
     ],
 )
@@ -127,7 +128,7 @@ def test_siblings_follow_their_recommendation_but_not_while_they_are_boosted() -
     two = replace(boosted_pod(), containers=(*boosted_pod().containers, *pod(container("d", "1")).containers))
     the_vpa = boosting_vpa(recommended("c", "150m"), recommended("d", "2"))
     paths = [op["path"] for op in sent(two, the_vpa)[0] if isinstance(op, dict)]
-    assert paths == [f"/spec/containers/{index}/resources/requests/cpu" for index in (0, 1)], "updater:U-5"
+    assert paths == [f"/spec/containers/{index}/resources/requests/cpu" for index in (0, 1)], "updater:K-25"
     still = replace(two, annotations={ANNOTATION: ORIGINAL, "vpaCpuStartupBoost/d": ORIGINAL})
     paths = [op["path"] for op in sent(still, the_vpa)[0] if isinstance(op, dict)]
     assert paths == ["/spec/containers/0/resources/requests/cpu"], "updater:U-5"
@@ -160,6 +161,7 @@ def test_a_group_below_its_minimum_is_let_in_by_the_boost() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"requests": {"cpu": "much"}, "limits": {}}'])
 @pytest.mark.parametrize("entries", [(), (recommended("c", "150m"),)])
 def test_an_annotation_that_cannot_be_read_is_named(text: str, entries: tuple[ContainerRecommendation, ...]) -> None:
+    """Spec: updater:U-1."""
     the_pod = boosted_pod(text=text)
     with pytest.raises(InvalidObjectError, match="Pod default/p: annotation vpaCpuStartupBoost/c cannot be read"):
         unboost(the_pod, ("c",), around(boosting_vpa(*entries), the_pod, replicas=1))

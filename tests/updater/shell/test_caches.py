@@ -69,7 +69,7 @@ async def test_whose_a_run_without_labels_is(row: str, profile: Profile, name: s
 
 @pytest.mark.parametrize(("profile", "expected"), [(Profile.EVENKEEL, "web"), (Profile.UPSTREAM, "aside")])
 async def test_a_boost_is_taken_back_for_the_vpa_that_acts(profile: Profile, expected: str) -> None:
-    """Spec: beyond:B-30 (K-27, UQ-5). The webhook passes by the older VPA in mode Off."""
+    """Spec: beyond:B-30, updater:K-27, updater:UQ-5. The webhook passes by the older VPA in mode Off."""
     server = api_server()
     aside = vpa_object("aside", targetRef={"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
     assert isinstance(aside["spec"], dict)

@@ -91,7 +91,7 @@ def patches(server: ApiServer) -> list[tuple[str, int]]:
 
 
 async def test_a_condition_comes_stays_and_goes_with_one_patch_each(server: ApiServer) -> None:
-    """Spec: beyond:B-24."""
+    """Spec: beyond:B-24, updater:K-29."""
     before = status(server, "a")
     async with writing(server) as (writer, client, driver):
         for verdicts in (blocked("a"), blocked("a"), blocked(), blocked()):

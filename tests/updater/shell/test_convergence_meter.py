@@ -67,7 +67,7 @@ def carried_out(server: ApiServer) -> None:
 
 
 async def test_a_resize_is_followed_until_its_pod_has_it(server: ApiServer) -> None:
-    """Spec: beyond:B-45."""
+    """Spec: beyond:B-45, updater:K-30."""
     async with updater(server, Profile.EVENKEEL) as loop:
         await round_at(server, loop, 0)
         assert shown(loop) == {}, "accepted in this round, looked at in the next"

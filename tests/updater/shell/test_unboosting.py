@@ -109,6 +109,8 @@ async def test_a_boost_that_is_over_is_taken_back_in_place(server: ApiServer) ->
     assert isinstance(spec, dict)
     assert isinstance(metadata, dict)
     assert spec["containers"][0]["resources"]["requests"]["cpu"] == "150m", "updater:W-19"
+    # There is no status Lease of an admission controller, and nobody has asked for one.
+    assert server.requests.calls(path="/leases") == [], "updater:UQ-3, updater:D-62"
     assert metadata["annotations"] == {"vpaInPlaceUpdated": "true"}, "updater:X-5"
     assert KEY not in workers.queue.due
 
@@ -163,7 +165,7 @@ async def test_a_refused_resize_is_counted_and_tried_again_but_never_evicted(ser
         assert workers.queue.due == {KEY: 0.1}, "updater:D-52"
         failed = metrics.failed_in_place_updates.labels("0", "UnboostError", "web", "default")
         assert failed._value.get() == 1  # noqa: SLF001 the library shows single values no other way
-    assert server.requests.calls(path="/eviction$") == [], "updater:D-52"
+    assert server.requests.calls(path="/eviction$") == [], "updater:D-52, updater:U-4"
 
 
 async def test_a_pod_that_no_vpa_controls_is_looked_up_seven_times(server: ApiServer) -> None:
