@@ -114,14 +114,18 @@ def capped_below_need(basis: Basis) -> dict[TrackedVpa, VpaCondition]:
         CPU: truncated(basis.usage.cpu[TARGET] * MILLICORES_PER_CORE),
         MEMORY: truncated(basis.usage.memory[TARGET]),
     }
-    bounds = basis.seen.bounds.tolist()
-    # What was estimated stands unchanged everywhere else, so nothing bounds it.
-    for place_of_vpa, recommendation in basis.recommendations.adjusted.items():
-        tracked, begin, end = basis.seen.vpas[place_of_vpa], bounds[place_of_vpa], bounds[place_of_vpa + 1]
+    limits = basis.seen.limits.with_maximum(basis.maximum, len(basis.seen))
+    if not limits.typed.quantities:
+        return conditions
+    is_lacking = (basis.seen.controls_cpu & (needs[CPU] > limits.upper(CPU))) | (
+        basis.seen.controls_memory & (needs[MEMORY] > limits.upper(MEMORY))
+    )
+    bounds = basis.seen.bounds
+    owners = np.unique(np.searchsorted(bounds, np.flatnonzero(is_lacking), side="right") - 1)
+    for owner, recommendation in zip(owners.tolist(), basis.recommendations.of(owners), strict=True):
+        tracked, (begin, end) = basis.seen.vpas[owner], bounds[owner : owner + 2].tolist()
         lacking: list[str] = []
         for entry in recommendation.containers:
-            if entry.target is entry.uncapped_target:
-                continue
             place = basis.seen.names.index(entry.container_name, begin, end)
             seen = {resource: as_quantity(int(need[place]), resource) for resource, need in needs.items()}
             lacking += _lacking(tracked.vpa, entry, seen, basis.maximum)

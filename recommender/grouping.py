@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from autoscaling.policy import container_policy, controlled_resources, scaling_mode
 from autoscaling.resources import CPU, MEMORY
-from autoscaling.vpa import ScalingMode
+from autoscaling.vpa import ContainerPolicy, ScalingMode
 from recommender.aggregation import AggregateTable
 from recommender.histogram_bank import HistogramBank
 from recommender.instants import LATEST, NEVER
 from recommender.label_sets import TrackedVpa
+from recommender.policy_bounds import NO_BOUNDS, PolicyBounds
 from recommender.rows import spread
 from recommender.settings import EstimatorSettings
 from recommender.strategies.choice import NO_CHOICE, Choice
@@ -56,6 +57,7 @@ class Groups:
         controls_memory: bool[groups], whether memory is recommended.
         is_present: bool[groups], whether the container takes its share of a pod's minimum.
         choice: What strategies other than vpa-default make of some of them.
+        limits: What the containers' policies bound recommendations by.
     """
 
     vpas: tuple[TrackedVpa, ...]
@@ -70,6 +72,7 @@ class Groups:
     controls_memory: Flags
     is_present: Flags
     choice: Choice = NO_CHOICE
+    limits: PolicyBounds = NO_BOUNDS
 
     @classmethod
     def of(cls, vpas: Sequence[TrackedVpa]) -> Groups:
@@ -77,6 +80,7 @@ class Groups:
         names: list[str] = []
         bounds, sizes, members, loaded = [0], [], [], []
         controlled: list[tuple[str, ...] | None] = []
+        policies: list[ContainerPolicy | None] = []
         for tracked in vpas:
             for name in sorted(tracked.linked.keys() | tracked.initial.keys()):
                 rows = list(tracked.linked.get(name, ()))
@@ -85,6 +89,7 @@ class Groups:
                     rows.append(tracked.initial[name])
                     loaded.append(True)
                 policy = container_policy(tracked.vpa, name)
+                policies.append(policy)
                 is_off = scaling_mode(policy) is ScalingMode.OFF
                 names.append(name)
                 members += rows
@@ -104,6 +109,7 @@ class Groups:
             np.array([CPU in (c or ()) for c in controlled], dtype=np.bool_),
             np.array([MEMORY in (c or ()) for c in controlled], dtype=np.bool_),
             np.ones(len(names), dtype=np.bool_),
+            limits=PolicyBounds.of(policies),
         )
 
     def __len__(self) -> int:
@@ -117,7 +123,7 @@ class Groups:
             vpas: Each one of ``self.vpas``, which are sorted by their keys.
 
         Returns:
-            The groups in the order of the VPAs asked for; no strategy's choice is taken along.
+            The groups in the order of the VPAs asked for; neither strategies' choices nor limits are taken along.
         """
         places = np.array([bisect_left(self.vpas, each.key, key=_KEY) for each in vpas], dtype=np.int64)
         counts = np.diff(self.bounds)[places]

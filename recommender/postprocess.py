@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from autoscaling.capping import policy_bounds
 from autoscaling.policy import container_policy
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa
-from recommender.estimator import Estimates
+from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, Estimates
 from recommender.grouping import Groups
 from recommender.hpa_conflict import held
 from recommender.label_sets import TrackedVpa
+from recommender.policy_bounds import NO_BOUNDS
 from recommender.recommendation_table import RecommendationTable
 from recommender.settings import RenderingSettings
 
@@ -31,6 +33,7 @@ Flags = NDArray[np.bool_]
 WHOLE_CORES_PREFIX: Final = "vpa-post-processor.kubernetes.io/"
 WHOLE_CORES_SUFFIX: Final = "_integerCPU"
 _MILLICORES_PER_CORE: Final = 1000
+_AS_ESTIMATED: Final = [TARGET, LOWER_BOUND, UPPER_BOUND, TARGET]
 
 
 def rounded_up(amounts: Integers, step: int) -> Integers:
@@ -76,30 +79,34 @@ def recommendations(
         settings: Humanised memory and the global maximum.
         is_listed: bool[groups], which have an entry; None for all that are not switched off.
     """
-    shown = groups.is_scaled if is_listed is None else is_listed
-    table = RecommendationTable(groups, estimates, shown, settings.humanize_memory)
-    odd = [
-        place
-        for place, tracked in enumerate(groups.vpas)
-        if settings.maximum or tracked.scaling or tracked.vpa.container_policies
-    ]
+    limits = groups.limits.with_maximum(settings.maximum, len(groups))
+    # A memory that is humanised is no whole amount any more, so it is bounded as the quantity that it is.
+    bounding = NO_BOUNDS if settings.humanize_memory else limits
+    table = RecommendationTable(
+        groups,
+        np.concatenate((bounding.apply(estimates.cpu, CPU), estimates.cpu[[TARGET]])),
+        np.concatenate((bounding.apply(estimates.memory, MEMORY), estimates.memory[[TARGET]])),
+        groups.is_scaled if is_listed is None else is_listed,
+        bounding.typed,
+        settings.humanize_memory,
+    )
+    is_bounded_by_one = bool(limits.typed.quantities) and settings.humanize_memory
+    odd = [place for place, tracked in enumerate(groups.vpas) if is_bounded_by_one or tracked.scaling]
     if not odd:
         return table
-    vpas = [groups.vpas[place] for place in odd]
-    estimated = table.of(np.array(odd, dtype=np.int64))
-    adjusted = [_adjusted(tracked, each, settings) for tracked, each in zip(vpas, estimated, strict=True)]
-    pairs = zip(odd, adjusted, estimated, strict=True)
-    return replace(table, adjusted={place: after for place, after, before in pairs if after is not before})
+    estimated = replace(table, cpu=estimates.cpu[_AS_ESTIMATED], memory=estimates.memory[_AS_ESTIMATED])
+    pairs = zip(odd, estimated.of(np.array(odd, dtype=np.int64)), strict=True)
+    return replace(table, adjusted={place: _adjusted(groups.vpas[place], each, settings) for place, each in pairs})
 
 
 def _adjusted(tracked: TrackedVpa, estimated: Recommendation, settings: RenderingSettings) -> Recommendation:
-    """Return what is made of a recommendation as estimated: itself where nothing holds or bounds it."""
-    entries = [
-        _capped(tracked.vpa, held(tracked.vpa, entry, tracked.scaling) if tracked.scaling else entry, settings)
-        for entry in estimated.containers
-    ]
-    is_same = all(after is before for after, before in zip(entries, estimated.containers, strict=True))
-    return estimated if is_same else Recommendation(tuple(entries))
+    """Return what is made of a recommendation as estimated, held and bounded one by one."""
+    return Recommendation(
+        tuple(
+            _capped(tracked.vpa, held(tracked.vpa, entry, tracked.scaling) if tracked.scaling else entry, settings)
+            for entry in estimated.containers
+        )
+    )
 
 
 def _capped(vpa: Vpa, entry: ContainerRecommendation, settings: RenderingSettings) -> ContainerRecommendation:

@@ -1,7 +1,7 @@
 """The recommendations of a round as columns: objects are made only of those that somebody looks at one by one.
 
-Practically all of them are the estimated amounts, which need nothing but their text. Where something holds or bounds
-an amount, the recommendation is kept as an object beside the columns.
+Practically all of them are estimated amounts and bounds, which need nothing but their text. Where an amount is held,
+the recommendation is kept as an object beside the columns.
 
 Spec: recommender 4.3; performance R-3.
 """
@@ -19,16 +19,19 @@ from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY, ResourceList
 from autoscaling.vpa import ContainerRecommendation, Recommendation
 from recommender.amounts import amount_text, as_quantity
-from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, Estimates
+from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND
 from recommender.grouping import Groups
+from recommender.policy_bounds import NOTHING_TYPED, TypedQuantities
 from recommender.rows import spread
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 T = TypeVar("T")
 
-VECTORS: Final = (TARGET, LOWER_BOUND, UPPER_BOUND)
-"""The estimates that an entry is made of; its uncapped target is the target as estimated."""
+UNCAPPED_TARGET: Final = 3
+BOUNDED: Final = (TARGET, LOWER_BOUND, UPPER_BOUND)
+VECTORS: Final = (*BOUNDED, UNCAPPED_TARGET)
+"""What an entry is made of, in the order of its fields."""
 
 _UNITS: Final = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
@@ -47,15 +50,20 @@ class RecommendationTable:
 
     Args:
         groups: The groups, with those resources controlled that are recommended.
-        estimates: Their rounded amounts.
+        cpu: int64[4, groups], millicores of each of ``VECTORS``; less than zero where a bound has taken the place of
+            an amount, which is then the one of ``typed`` at ``~amount``.
+        memory: int64[4, groups], bytes, likewise.
         is_listed: bool[groups], which of them have an entry.
+        typed: The quantities that bounds name.
         humanizes_memory: Whether memory is written with two decimals of its largest binary unit.
-        adjusted: By the place of their VPA, recommendations with other amounts than estimated.
+        adjusted: By the place of their VPA, recommendations that the columns do not tell.
     """
 
     groups: Groups
-    estimates: Estimates
+    cpu: Integers
+    memory: Integers
     is_listed: Flags
+    typed: TypedQuantities = NOTHING_TYPED
     humanizes_memory: bool = False
     adjusted: Mapping[int, Recommendation] = field(default_factory=dict)
 
@@ -99,11 +107,11 @@ class RecommendationTable:
         """
         listed = places.tolist()
         others = [place for place in listed if place not in self.adjusted] if self.adjusted else listed
-        estimated = dict(zip(others, self._estimated(np.array(others, dtype=np.int64)), strict=True))
-        return [self.adjusted.get(place) or estimated[place] for place in listed]
+        told = dict(zip(others, self._told(np.array(others, dtype=np.int64)), strict=True))
+        return [self.adjusted.get(place) or told[place] for place in listed]
 
-    def _estimated(self, places: Integers) -> list[Recommendation]:
-        """Return what was estimated for some VPAs as objects."""
+    def _told(self, places: Integers) -> list[Recommendation]:
+        """Return what the columns tell of some VPAs as objects."""
         groups, counts = self.entries_of(places)
         entries = self._entries(groups)
         ends = np.cumsum(counts)
@@ -111,21 +119,20 @@ class RecommendationTable:
         return [self.adjusted.get(place) or Recommendation(tuple(entries[begin:end])) for place, begin, end in columns]
 
     def entry(self, group: int) -> ContainerRecommendation:
-        """Return what was estimated for one group as an object."""
+        """Return what the columns tell of one group as an object."""
         return self._entries(np.array([group]))[0]
 
     def _entries(self, groups: Integers) -> list[ContainerRecommendation]:
         names = self.groups.names
         vectors = zip(*(self._vectors(groups, each) for each in VECTORS), strict=True)
         return [
-            ContainerRecommendation(names[group], target, lower, upper, target)
-            for group, (target, lower, upper) in zip(groups.tolist(), vectors, strict=True)
+            ContainerRecommendation(names[group], *each) for group, each in zip(groups.tolist(), vectors, strict=True)
         ]
 
     def _vectors(self, groups: Integers, vector: int) -> list[ResourceList]:
         """Return one vector of some groups: the controlled ones of its amounts as quantities."""
-        cpu = _each(self.estimates.cpu[vector, groups], lambda amount: as_quantity(amount, CPU))
-        memory = _each(self.estimates.memory[vector, groups], self._memory)
+        cpu = _each(self.cpu[vector, groups], self._cpu)
+        memory = _each(self.memory[vector, groups], self._memory)
         flags = self.groups.controls_cpu[groups].tolist(), self.groups.controls_memory[groups].tolist()
         columns = zip(cpu, memory, *flags, strict=True)
         return [
@@ -139,7 +146,12 @@ class RecommendationTable:
             for c, m, with_cpu, with_memory in columns
         ]
 
+    def _cpu(self, amount: int) -> Quantity:
+        return as_quantity(amount, CPU) if amount >= 0 else self.typed.quantities[~amount]
+
     def _memory(self, amount: int) -> Quantity:
+        if amount < 0:
+            return self.typed.quantities[~amount]
         return humanised(amount) if self.humanizes_memory and amount else as_quantity(amount, MEMORY)
 
     def cpu_texts(self, groups: Integers, vector: int) -> list[str]:
@@ -149,14 +161,18 @@ class RecommendationTable:
             groups: int64[n].
             vector: One of ``VECTORS``.
         """
-        return _each(self.estimates.cpu[vector, groups], lambda amount: amount_text(amount, CPU))
+        return _each(self.cpu[vector, groups], self._cpu_text)
+
+    def _cpu_text(self, amount: int) -> str:
+        return amount_text(amount, CPU) if amount >= 0 else str(self._cpu(amount))
 
     def memory_texts(self, groups: Integers, vector: int) -> list[str]:
         """Return the memory of one vector of some groups as it is written, see ``cpu_texts``."""
-        return _each(self.estimates.memory[vector, groups], self._memory_text)
+        return _each(self.memory[vector, groups], self._memory_text)
 
     def _memory_text(self, amount: int) -> str:
-        return str(self._memory(amount)) if self.humanizes_memory else amount_text(amount, MEMORY)
+        is_plain = amount >= 0 and not self.humanizes_memory
+        return amount_text(amount, MEMORY) if is_plain else str(self._memory(amount))
 
 
 def _each(amounts: Integers, render: Callable[[int], T]) -> list[T]:

@@ -15,13 +15,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaling.quantity import NANO
-from autoscaling.resources import CPU, MEMORY, ResourceList
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import ContainerRecommendation, Recommendation
 from recommender.amounts import MAX_AMOUNT
-from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND
 from recommender.grouping import Groups
-from recommender.recommendation_table import RecommendationTable
+from recommender.policy_bounds import NANO_PER_AMOUNT
+from recommender.recommendation_table import VECTORS, RecommendationTable
 from recommender.rows import spread
 from recommender.status import is_same_recommendation
 from recommender.write_rule import has_moved, vectors
@@ -29,11 +29,11 @@ from recommender.write_rule import has_moved, vectors
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-_ORDER: Final = [TARGET, LOWER_BOUND, UPPER_BOUND, TARGET]
-"""The estimates in the order of an entry's vectors: its uncapped target is the target as estimated."""
+_NONE: Final = -1
+"""Amount of a resource that is not named."""
 
-_NANO_PER_MILLI: Final = 10**6
-_ABSENT: Final = (-1,) * len(_ORDER)
+_NOT_WHOLE: Final = -2
+"""Amount that columns cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,7 @@ class StoredAmounts:
     def __init__(self, groups: Groups) -> None:
         self._names = groups.names
         self._bounds = groups.bounds
-        # Nothing is what an absent resource has, so entries without it are told apart, too.
-        self._cpu = np.full((len(_ORDER), len(groups)), -1, dtype=np.int64)
+        self._cpu = np.full((len(VECTORS), len(groups)), _NONE, dtype=np.int64)
         self._memory = self._cpu.copy()
         self._is_listed = np.zeros(len(groups), dtype=np.bool_)
         self._is_plain = np.zeros(len(groups.vpas), dtype=np.bool_)
@@ -75,7 +74,7 @@ class StoredAmounts:
         """
         chosen = np.array(places, dtype=np.int64)
         groups = spread(self._bounds[chosen], self._bounds[chosen + 1] - self._bounds[chosen])
-        self._cpu[:, groups] = self._memory[:, groups] = -1
+        self._cpu[:, groups] = self._memory[:, groups] = _NONE
         self._is_listed[groups] = False
         rows: list[tuple[int, ...]] = []
         for place, recommendation in zip(places, stored, strict=True):
@@ -115,55 +114,66 @@ class StoredAmounts:
         groups, owners = spread(self._bounds[places], counts), np.repeat(np.arange(len(places)), counts)
         listed = table.is_listed[groups]
         is_other = listed != self._is_listed[groups]
-        is_far = is_other.copy()
-        for stored, estimates, controls, unit in (
-            (self._cpu, table.estimates.cpu, table.groups.controls_cpu, _NANO_PER_MILLI),
-            (self._memory, table.estimates.memory, table.groups.controls_memory, NANO),
+        is_far, is_open = is_other.copy(), np.zeros(len(groups), dtype=np.bool_)
+        for resource, stored, amounts, controls in (
+            (CPU, self._cpu, table.cpu, table.groups.controls_cpu),
+            (MEMORY, self._memory, table.memory, table.groups.controls_memory),
         ):
-            old = stored[:, groups]
-            new = np.where(controls[groups] & listed, estimates[:, groups][_ORDER], -1)
+            old, is_shown = stored[:, groups], controls[groups] & listed
+            new = np.where(is_shown, _whole_amounts(table, amounts[:, groups], resource), _NONE)
+            is_open |= (new == _NOT_WHOLE).any(axis=0)
             is_other |= (new != old).any(axis=0)
-            is_far |= (_beyond(new, old, threshold, unit) | ((new < 0) != (old < 0))).any(axis=0)
-        differs, moved = (np.bincount(owners[flags], minlength=len(places)) > 0 for flags in (is_other, is_far))
-        self._compare_objects(table, places, threshold, Comparison(differs, moved))
-        return Comparison(differs, moved)
-
-    def _compare_objects(
-        self, table: RecommendationTable, places: Integers, threshold: float, found: Comparison
-    ) -> None:
-        """Correct a comparison where the columns do not tell all."""
-        is_telling = self._is_plain[places] & ~np.isin(places, list(table.adjusted))
-        if table.humanizes_memory:
-            is_telling[:] = False
-        left = np.flatnonzero(~is_telling)
+            is_beyond = _beyond(new, old, threshold, NANO_PER_AMOUNT[resource]) | ((new < 0) != (old < 0))
+            is_far |= is_beyond.any(axis=0)
+        differs, moved, is_left = (
+            np.bincount(owners[flags], minlength=len(places)) > 0 for flags in (is_other, is_far, is_open)
+        )
+        is_left |= ~self._is_plain[places] | np.isin(places, list(table.adjusted)) | table.humanizes_memory
+        # What columns do not tell is compared as objects.
+        left = np.flatnonzero(is_left)
         for at, ours in zip(left.tolist(), table.of(places[left]), strict=True):
             theirs = self._stored[int(places[at])]
-            found.differs[at] = not is_same_recommendation(ours, theirs)
-            found.has_moved[at] = has_moved(ours, theirs, threshold)
+            differs[at] = not is_same_recommendation(ours, theirs)
+            moved[at] = has_moved(ours, theirs, threshold)
+        return Comparison(differs, moved)
+
+
+def _whole_amounts(table: RecommendationTable, amounts: Integers, resource: str) -> Integers:
+    """Return amounts of a table with bounds as amounts, those that are not whole as ``_NOT_WHOLE``."""
+    typed = table.typed
+    if not typed.quantities:
+        return amounts
+    floors = typed.floors[resource]
+    is_whole = (floors == typed.ceilings[resource]) & (floors >= 0) & (floors <= MAX_AMOUNT)
+    whole = np.where(is_whole, floors, _NOT_WHOLE)
+    return np.where(amounts < 0, whole[np.where(amounts < 0, ~amounts, 0)], amounts)
+
+
+def _whole(quantity: Quantity, resource: str) -> int:
+    """Return a quantity as a whole amount, ``_NOT_WHOLE`` where it is none that is ever computed."""
+    amount, rest = divmod(quantity.nano, NANO_PER_AMOUNT[resource])
+    return _NOT_WHOLE if rest or not 0 <= amount <= MAX_AMOUNT else amount
 
 
 def _amounts(entry: ContainerRecommendation) -> tuple[int, ...] | None:
     """Return an entry's CPU in millicores and its memory in bytes, target, bounds and uncapped target each.
 
     Returns:
-        -1 for each amount of a resource that no vector names. None where vectors name other resources than each other
-        or than these two, or an amount is none that is ever computed.
+        ``_NONE`` for each amount of a resource that no vector names. None where vectors name other resources than each
+        other or than these two, or an amount is none that is ever computed.
     """
     named = vectors(entry)
-    if any(vector.keys() != entry.target.keys() for vector in named) or not entry.target.keys() <= {CPU, MEMORY}:
+    if (
+        any(vector.keys() != entry.target.keys() for vector in named)
+        or not entry.target.keys() <= NANO_PER_AMOUNT.keys()
+    ):
         return None
-    cpu, memory = _whole(named, CPU, _NANO_PER_MILLI), _whole(named, MEMORY, NANO)
-    return None if cpu is None or memory is None else cpu + memory
-
-
-def _whole(named: Sequence[ResourceList], resource: str, unit: int) -> tuple[int, ...] | None:
-    """Return the amounts of one resource in whole units, None where one is not whole or out of bounds."""
-    if resource not in named[0]:
-        return _ABSENT
-    parts = [divmod(vector[resource].nano, unit) for vector in named]
-    if any(rest or not 0 <= amount <= MAX_AMOUNT for amount, rest in parts):
-        return None
-    return tuple([amount for amount, _ in parts])
+    amounts = [
+        _whole(vector[resource], resource) if resource in vector else _NONE
+        for resource in NANO_PER_AMOUNT
+        for vector in named
+    ]
+    return None if _NOT_WHOLE in amounts else tuple(amounts)
 
 
 def _beyond(new: Integers, old: Integers, threshold: float, unit: int) -> Flags:

@@ -20,7 +20,7 @@ from autoscaling.resources import ResourceList
 from autoscaling.vpa import ContainerRecommendation, Vpa, VpaCondition
 from autoscaling.wire.objects import timestamp
 from recommender.due_statuses import DueStatuses
-from recommender.recommendation_table import VECTORS, RecommendationTable
+from recommender.recommendation_table import BOUNDED, UNCAPPED_TARGET, RecommendationTable
 from recommender.status import VpaStatus, with_others_conditions
 
 Integers = NDArray[np.int64]
@@ -121,16 +121,20 @@ def recommendation_texts(table: RecommendationTable, places: Integers) -> list[s
 
 
 def _entries(table: RecommendationTable, groups: Integers) -> list[str]:
-    """Return what was estimated for some groups."""
+    """Return what the columns tell of some groups."""
     names = [_text(table.groups.names[group]) for group in groups.tolist()]
-    columns = [texts(groups, vector) for vector in VECTORS for texts in (table.cpu_texts, table.memory_texts)]
+    columns = [texts(groups, vector) for vector in BOUNDED for texts in (table.cpu_texts, table.memory_texts)]
+    # Where nothing is bounded the uncapped target is the target.
+    uncapped = columns[:2]
+    if table.typed.quantities:
+        uncapped = [texts(groups, UNCAPPED_TARGET) for texts in (table.cpu_texts, table.memory_texts)]
     entries = [
         f'{{"containerName":{name},"target":{{"cpu":"{target_cpu}","memory":"{target_memory}"}},'
         f'"lowerBound":{{"cpu":"{lower_cpu}","memory":"{lower_memory}"}},'
         f'"upperBound":{{"cpu":"{upper_cpu}","memory":"{upper_memory}"}},'
-        f'"uncappedTarget":{{"cpu":"{target_cpu}","memory":"{target_memory}"}}}}'
-        for name, target_cpu, target_memory, lower_cpu, lower_memory, upper_cpu, upper_memory in zip(
-            names, *columns, strict=True
+        f'"uncappedTarget":{{"cpu":"{cpu}","memory":"{memory}"}}}}'
+        for name, target_cpu, target_memory, lower_cpu, lower_memory, upper_cpu, upper_memory, cpu, memory in zip(
+            names, *columns, *uncapped, strict=True
         )
     ]
     flags = table.groups.controls_cpu[groups], table.groups.controls_memory[groups]
