@@ -14,6 +14,7 @@ from typing import Final
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.pod import RESIZE_PENDING, Pod
+from autoscaling.qos import QosClass
 from autoscaling.resources import CPU, MEMORY
 from updater.resize_progress import resize_progress
 from updater.resize_status import ResizeStatus
@@ -21,13 +22,17 @@ from updater.resize_status import ResizeStatus
 REMEMBERED_FOR: Final = timedelta(days=1)
 """A kubelet may be set up anew without its node changing, so one resize is tried again after this time."""
 
+_CONCERNED: Final = frozenset({"", QosClass.GUARANTEED.value})
+"""QoS classes, as the status has them, of pods that may be refused so."""
+
 _TOLD_BY: Final[Mapping[str, str]] = {CPU: "cpu manager", MEMORY: "memory manager"}
 """What the message of the refusal names, in all wordings that kubelets have had for it."""
 
 
 def refused_by_policy(pod: Pod, behaviour: Behaviour) -> frozenset[str]:
     """Return the resources that a pod's node refuses to resize for its policy, as far as the pod tells (resize R44)."""
-    condition = pod.condition(RESIZE_PENDING)
+    # Told of guaranteed pods only; most others are told apart here at next to no cost.
+    condition = pod.condition(RESIZE_PENDING) if pod.qos_class in _CONCERNED else None
     if condition is None or resize_progress(pod, behaviour) is not ResizeStatus.INFEASIBLE:
         return frozenset()
     return frozenset(name for name, words in _TOLD_BY.items() if words in condition.message.lower())

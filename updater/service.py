@@ -27,7 +27,7 @@ def is_in_service(pod: Pod, behaviour: Behaviour) -> bool:
 
 def is_about_to_restart(pod: Pod, behaviour: Behaviour) -> bool:
     """Say whether a pod is Ready, and so counts as healthy, although a resize under way restarts a container of it."""
-    return is_ready(pod) and not pod.is_terminating and _is_restarting(pod, behaviour)
+    return not pod.is_terminating and _is_restarting(pod, behaviour) and is_ready(pod)
 
 
 def _is_restarting(pod: Pod, behaviour: Behaviour) -> bool:

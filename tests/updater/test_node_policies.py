@@ -33,6 +33,8 @@ def refusing(message: str, condition: PodCondition = INFEASIBLE, name: str = "p0
         ("case:34", refusing("Resize is infeasible for Guaranteed Pods alongside CPU Manager static policy"), {"cpu"}),
         ("case:34", refusing("Node didn't have enough capacity: cpu, requested: 5000, capacity: 2000"), set()),
         ("case:34", refusing(""), set()),
+        ("case:34", replace(refusing(STATIC_CPU), qos_class="Guaranteed"), {"cpu"}),
+        ("resize:R46", replace(refusing(STATIC_CPU), qos_class="Burstable"), set()),
         ("case:34", refusing(STATIC_CPU, DEFERRED), set()),
         ("case:34", refusing(STATIC_CPU, replace(INFEASIBLE, observed_generation=1)), {"cpu"}),
         ("case:34", replace(refusing(STATIC_CPU, replace(INFEASIBLE, observed_generation=1)), generation=2), set()),
