@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from admission.boosting import NO_BOOSTS, Boosts
 from admission.patch_operation import PatchOperation, pointer_segment
@@ -16,6 +18,14 @@ from autoscaling.vpa import UpdateMode, Vpa
 
 UPDATES_ANNOTATION = "vpaUpdates"
 OBSERVED_CONTAINERS_ANNOTATION = "vpaObservedContainers"
+
+LARGEST_ANNOTATIONS: Final = 256 * 1024
+"""Most bytes that keys and values of a pod's annotations may have together."""
+
+_PLENTY: Final = 128 * 1024
+"""More than a patch ever sets."""
+
+_ANNOTATIONS: Final = "/metadata/annotations/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +86,29 @@ def pod_patch(
             continue
         changes, notes = _container_patch(given, index, target)
         operations += changes
-        if changes:
+        if changes or target.held_back:
             parts.append(f"{_place(pod, index)}: {', '.join(notes)}")
     if parts:
         operations.append(_annotation(UPDATES_ANNOTATION, f"Pod resources updated by {vpa_name}: {'; '.join(parts)}"))
     observed = ", ".join(container.name for container in pod.containers)
     operations.append(_annotation(OBSERVED_CONTAINERS_ANNOTATION, observed))
     return tuple(operations)
+
+
+def leaves_room(annotations: Mapping[str, str], patch: Iterable[PatchOperation]) -> bool:
+    """Say whether a pod's annotations, with those that a patch sets, are no more than the API server takes."""
+    room = LARGEST_ANNOTATIONS - sum(map(_size, annotations.items()))
+    if room > _PLENTY:
+        return True
+    start = len(_ANNOTATIONS)
+    set_here = {op.path[start:]: str(op.value) for op in patch if op.path.startswith(_ANNOTATIONS)}
+    replaced = sum(_size(pair) for pair in annotations.items() if pointer_segment(pair[0]) in set_here)
+    return sum(map(_size, set_here.items())) - replaced <= room
+
+
+def _size(pair: tuple[str, str]) -> int:
+    """Return what an annotation takes up, in bytes."""
+    return len(pair[0].encode()) + len(pair[1].encode())
 
 
 def _place(pod: Pod, index: int) -> str:
@@ -93,7 +119,7 @@ def _place(pod: Pod, index: int) -> str:
 
 def _annotation(key: str, value: str) -> PatchOperation:
     """Set one annotation."""
-    return PatchOperation(f"/metadata/annotations/{pointer_segment(key)}", value)
+    return PatchOperation(f"{_ANNOTATIONS}{pointer_segment(key)}", value)
 
 
 def _container_patch(
@@ -107,7 +133,7 @@ def _container_patch(
     changes = requests + limits
     if current.requests is None and current.limits is None and _needs_object(given, index, changes):
         changes.insert(0, PatchOperation(path, {}))
-    return changes, target.notes + request_notes + limit_notes
+    return changes, target.notes + target.held_back + request_notes + limit_notes
 
 
 def _needs_object(given: PodToPatch, index: int, changes: list[PatchOperation]) -> bool:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from admission.boosting import NO_BOOSTS, BoostRules, with_boosts
 from admission.field_errors import unreadable
 from admission.patch_operation import PatchOperation
-from admission.pod_patch import PodToPatch, new_resources, pod_patch
+from admission.pod_patch import PodToPatch, leaves_room, new_resources, pod_patch
 from admission.recollection import Recollection
 from admission.submitted_vpa import SubmittedVpa
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView, match_vpa
 from admission.vpa_validation import Gates, default_patch, validate
+from autoscaling.acceptable_targets import acceptable_targets, limits_for_capping
 from autoscaling.behaviour import Behaviour
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS, NamespaceLimits
@@ -24,7 +25,20 @@ from autoscaling.vpa import Vpa
 Patch = tuple[PatchOperation, ...]
 """A JSON patch."""
 
-PatchMemory = Recollection[Patch]
+
+@dataclass(frozen=True, slots=True)
+class NewPatch:
+    """The patch of a pod.
+
+    Args:
+        held_back: What it leaves as it is, or sets to less than wanted, for the API server to take the pod.
+    """
+
+    operations: Patch
+    held_back: str = ""
+
+
+PatchMemory = Recollection[NewPatch]
 """Patches of pods of the same template, VPA and limits."""
 
 PODS = ("", "pods")
@@ -159,12 +173,16 @@ def _patched(submitted: SubmittedPod, view: ClusterView, rules: ReviewRules, mem
         patch = _patch(submitted, match.vpa, limits, rules, memory)
     except InvalidObjectError as error:
         return replace(_skipped(ref, Reason.CANNOT_BE_CAPPED, str(error)), vpa=match.vpa.name)
-    return Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, object=ref, vpa=match.vpa.name, patch=patch)
+    annotations = submitted.pod.annotations
+    if annotations and rules.behaviour.only_what_is_accepted and not leaves_room(annotations, patch.operations):
+        return replace(_skipped(ref, Reason.ANNOTATIONS_FULL), vpa=match.vpa.name)
+    reason = Reason.HELD_BACK if patch.held_back else Reason.PATCHED
+    return Verdict(Subject.POD, Outcome.APPLIED, reason, patch.held_back, ref, match.vpa.name, patch.operations)
 
 
 def _patch(
     submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules, memory: PatchMemory | None
-) -> Patch:
+) -> NewPatch:
     """Return a pod's patch: that of an earlier pod of the same template, as long as VPA and limits are the same, too.
 
     Raises:
@@ -173,7 +191,7 @@ def _patch(
     pod = submitted.pod
     if memory is None or pod.statuses or pod.init_statuses:
         return _new_patch(submitted, vpa, limits, rules)
-    objects = (pod.containers, pod.init_containers, vpa, limits)
+    objects = (pod.containers, pod.init_containers, pod.placement, vpa, limits)
     also = (pod.annotations is None, pod.counts_sidecars, submitted.resources_present, submitted.init_resources_present)
     known = memory.recall(objects, also)
     if known is not None:
@@ -192,17 +210,23 @@ def _template(pod: Pod) -> Pod:
         containers=pod.containers,
         init_containers=pod.init_containers,
         counts_sidecars=pod.counts_sidecars,
+        placement=pod.placement,
     )
 
 
-def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules) -> Patch:
+def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules: ReviewRules) -> NewPatch:
     """Work a pod's patch out; raises as ``_patch`` does."""
-    given = _pod_to_patch(submitted, rules.behaviour)
-    spares_others = rules.behaviour.limit_range_and_quota
-    targets, boosts = new_resources(given.pod, vpa, limits, spares_others=spares_others), NO_BOOSTS
+    given, behaviour = _pod_to_patch(submitted, rules.behaviour), rules.behaviour
+    capping = limits_for_capping(given.pod, limits) if behaviour.only_what_is_accepted else limits
+    spares_others = behaviour.limit_range_and_quota
+    targets, boosts = new_resources(given.pod, vpa, capping, spares_others=spares_others), NO_BOOSTS
     if rules.boosts is not None:
         targets, boosts = with_boosts(given.pod, vpa, targets, rules.boosts)
-    return pod_patch(given, vpa.name, targets, boosts)
+    if behaviour.only_what_is_accepted:
+        targets = acceptable_targets(given.pod, targets, limits)
+    pairs = zip(given.pod.containers, targets, strict=True)
+    held_back = "; ".join(f"{c.name}: {', '.join(t.held_back)}" for c, t in pairs if t.held_back)
+    return NewPatch(pod_patch(given, vpa.name, targets, boosts), held_back)
 
 
 def _pod_ref(request: ReviewRequest) -> ObjectRef:

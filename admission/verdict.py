@@ -30,10 +30,11 @@ class Outcome(Enum):
 class Reason(Enum):
     """Why a review ended as it did.
 
-    Only ``INVALID_VPA`` refuses an object. Everything else lets it in, and only the first two change it.
+    Only ``INVALID_VPA`` refuses an object. Everything else lets it in, and only the first three change it.
     """
 
     PATCHED = "Patched"
+    HELD_BACK = "HeldBack"
     DEFAULTED = "Defaulted"
     VALID_VPA = "ValidVpa"
     INVALID_VPA = "InvalidVpa"
@@ -49,6 +50,7 @@ class Reason(Enum):
     OWNER_NOT_SCALABLE = "OwnerNotScalable"
     NO_MATCHING_VPA = "NoMatchingVpa"
     CANNOT_BE_CAPPED = "CannotBeCapped"
+    ANNOTATIONS_FULL = "AnnotationsFull"
     CACHES_NOT_SYNCED = "CachesNotSynced"
     WRONG_CONTENT_TYPE = "WrongContentType"
     TOO_LARGE = "TooLarge"

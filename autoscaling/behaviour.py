@@ -80,6 +80,15 @@ class Behaviour:
         "admission 7.1",
         "A status that somebody submits along with a new pod has no say in its resources; the API server drops it.",
     )
+    only_what_is_accepted: bool = _switch(
+        "B-12, B-17, admission 13.11, cases 5, 46, 47",
+        "A new pod never gets what the API server would refuse it for: only cpu and memory are set, a resource whose "
+        "limit is zero stays, containers stay within the LimitRanges and the resources of the pod as a whole, and "
+        "where the pod's sums would be too large all rises are cut by the same share. What is held back is named in "
+        "the annotation vpaUpdates and in the log. The updater wants no more than that, and does not resize pods with "
+        "resources of their own in place. Otherwise such a pod cannot be created at all, and LimitRanges for pods "
+        "change containers without a recommendation as well.",
+    )
     webhook_scope_narrowed: bool = _switch(
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",

@@ -50,6 +50,7 @@ class Placement:
             (anti-)affinity or topology spread, may tie it to certain nodes.
         has_pod_resources: Whether ``spec.resources`` is set, so that its containers cannot be resized alone.
         requests: ``spec.resources.requests``, which count in place of the containers' sums.
+        limits: ``spec.resources.limits``, likewise.
         has_deadline: Whether ``spec.activeDeadlineSeconds`` is set, which the quota scope Terminating asks for.
     """
 
@@ -63,3 +64,4 @@ class Placement:
     has_pod_resources: bool = False
     requests: ResourceList = field(default_factory=dict)
     has_deadline: bool = False
+    limits: ResourceList = field(default_factory=dict)

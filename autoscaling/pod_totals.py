@@ -11,8 +11,6 @@ from autoscaling.resources import ContainerResources, ResourceList
 Amounts = Mapping[str, int]
 """Resource name to an amount in nano-units (nano-cores, nano-bytes)."""
 
-_OF_THE_POD = ("cpu", "memory", "hugepages-")
-
 
 class Side(Enum):
     """Which of a container's two lists is added up."""
@@ -36,8 +34,7 @@ def pod_total(pod: Pod, side: Side, basis: Basis) -> Amounts:
     """Return what a pod comes to.
 
     The containers with all sidecars count, or a plain init container with the sidecars that start before it where that
-    is more. Overhead comes on top. Requests of the pod as a whole stand in place of the sums; as its limits are not
-    read, cpu and memory are left out of the limits of such a pod.
+    is more. Overhead comes on top. Requests and limits of the pod as a whole stand in place of the sums.
 
     Returns:
         Amounts of every resource that a container names, in nano-units.
@@ -123,8 +120,7 @@ def _with_own(pod: Pod, side: Side, total: dict[str, int]) -> Amounts:
     if side is Side.REQUESTS:
         total |= nano_amounts(placement.requests)
     else:
-        if placement.has_pod_resources:
-            total = {name: value for name, value in total.items() if not name.startswith(_OF_THE_POD)}
+        total |= nano_amounts(placement.limits)
         overhead = {name: value for name, value in overhead.items() if name in total}
     _add(total, overhead)
     return total

@@ -20,11 +20,13 @@ class ContainerTarget:
 
     Args:
         notes: Why amounts differ from the recommendation, in the order they came about.
+        held_back: What is not set, or not as wanted, for the API server to take the pod (see ``acceptable_targets``).
     """
 
     requests: ResourceList = field(default_factory=dict)
     limits: ResourceList = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    held_back: tuple[str, ...] = ()
 
 
 NOTHING = ContainerTarget()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autoscaling.capping import ProcessedRecommendation, process
+from autoscaling.capping import ProcessedRecommendation
 from autoscaling.pod import Pod
 from autoscaling.resources import ResourceList
 from autoscaling.workload import NO_TEMPLATE, Template
+from updater.admissible import recommendation_for
 from updater.circumstances import Circumstances
 from updater.priority import OBSERVED_ANNOTATION, Priority, score
 from updater.templates import with_own_ratios
@@ -29,9 +30,7 @@ class Assessor:
     """
 
     def __init__(self, circumstances: Circumstances) -> None:
-        self._vpa = circumstances.vpa
-        self._limits = circumstances.limits
-        self._spares_others = circumstances.settings.behaviour.limit_range_and_quota
+        self._circumstances = circumstances
         self._known: dict[tuple[object, ...], Assessment] = {}
 
     def of(self, pod: Pod, template: Template = NO_TEMPLATE) -> Assessment:
@@ -43,11 +42,12 @@ class Assessor:
         Raises:
             InvalidObjectError: The recommendation cannot be made to fit the pod (see ``capping.process``).
         """
-        shape = (*_shape(pod), id(template))
+        vpa, items = self._circumstances.vpa, self._circumstances.limits.items
+        shape = (*_shape(pod), id(template), *_bound_shape(pod, is_bound=bool(items)))
         found = self._known.get(shape)
         if found is None:
-            basis = with_own_ratios(pod, template, self._vpa, self._limits.items)
-            processed = process(basis, self._vpa, self._limits, spares_others=self._spares_others)
+            basis = with_own_ratios(pod, template, vpa, items)
+            processed = recommendation_for(pod, basis, self._circumstances)
             priority = score(pod, processed.recommendation if processed else None)
             found = self._known[shape] = Assessment(processed, priority)
         return found
@@ -68,6 +68,22 @@ def _starting_shape(pod: Pod) -> tuple[object, ...]:
     """Return what plain init containers count for in a pod's totals, and which sidecars run beside them (B-16)."""
     shape: list[object] = [container.init_position for container in pod.containers]
     for container in pod.init_containers:
+        resources = container.resources
+        shape += (container.init_position, _amounts(resources.requests), _amounts(resources.limits))
+    return tuple(shape)
+
+
+def _bound_shape(pod: Pod, *, is_bound: bool) -> tuple[object, ...]:
+    """Return what the API server looks at in a pod whose amounts are bound by more than its containers (B-12, B-17).
+
+    Args:
+        is_bound: Whether there are LimitRanges.
+    """
+    whole = pod.placement
+    shape: list[object] = []
+    if whole is not None and (whole.has_pod_resources or whole.overhead):
+        shape += (_amounts(whole.requests), _amounts(whole.limits), _amounts(whole.overhead))
+    for container in (*pod.containers, *pod.init_containers) if is_bound or shape else ():
         resources = container.resources
         shape += (container.init_position, _amounts(resources.requests), _amounts(resources.limits))
     return tuple(shape)

@@ -255,6 +255,10 @@ class Reason(Enum):
         "node_keeps_it",
         "The pod's node keeps cores or memory of guaranteed pods as they are, and only a new pod can have others.",
     )
+    POD_HAS_RESOURCES = (
+        "pod_has_resources",
+        "The pod has resources of its own, and its containers cannot be resized in place while it does.",
+    )
     REPLACED_BY_THE_SAME = (
         "replaced_by_the_same",
         "A new pod of the controller's template would ask for what this one has, so evicting it would not help.",

@@ -245,6 +245,12 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
             (_EVICT, _SKIP),
             ("node_policies_are_learnt",),
         ),
+        Reason.POD_HAS_RESOURCES: Guidance(
+            "beyond:B-17",
+            "Replace the pod, use mode InPlaceOrRecreate, or take spec.resources out of the pod template.",
+            (_EVICT, _SKIP),
+            ("only_what_is_accepted",),
+        ),
         Reason.REPLACED_BY_THE_SAME: Guidance(
             "beyond:B-25, updater:K-17",
             "Raise limits in the workload's template, or change what caps the recommendation for a new pod.",

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from autoscaling.capping import process
 from autoscaling.limit_range_check import completed
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
 from autoscaling.quota_use import charge, counts, growth, left_open, shortage, would_exceed
 from autoscaling.resources import CONTROLLED
-from autoscaling.target_resources import ContainerTarget, container_targets
+from autoscaling.target_resources import ContainerTarget
+from updater.admissible import recommendation_for, targets_for
 from updater.candidates import Candidate
 from updater.circumstances import Circumstances
 from updater.decision import Reason
@@ -42,8 +42,7 @@ def eviction_of(candidate: Candidate, reason: Reason, circumstances: Circumstanc
     if not template:
         return EvictionProposal(pod, candidate.processed, reason)
     new = made_anew(pod, template, circumstances.limits.items)
-    spares_others = circumstances.settings.behaviour.limit_range_and_quota
-    processed = process(new, circumstances.vpa, circumstances.limits, spares_others=spares_others)
+    processed = recommendation_for(new, new, circumstances)
     return EvictionProposal(pod, processed, reason, made_anew=new)
 
 
@@ -153,13 +152,13 @@ def replacement_of(proposal: EvictionProposal, circumstances: Circumstances) -> 
     """
     pod, limits = proposal.pod, circumstances.limits
     new = proposal.made_anew or replace(pod, statuses=(), init_statuses=(), conditions=(), qos_class="")
-    targets = container_targets(proposal.made_anew or pod, circumstances.vpa, proposal.processed, limits)
+    targets = targets_for(new, proposal.made_anew or pod, proposal.processed, circumstances)
     return completed(resized(new, targets), limits.items)
 
 
 def replacement_targets(proposal: EvictionProposal, circumstances: Circumstances) -> tuple[ContainerTarget, ...]:
     """Return what each container of the replacement gets, as the change is told of (beyond:B-42)."""
     if proposal.made_anew is None:
-        return container_targets(proposal.pod, circumstances.vpa, proposal.processed, circumstances.limits)
+        return targets_for(proposal.pod, proposal.pod, proposal.processed, circumstances)
     containers = replacement_of(proposal, circumstances).containers
     return tuple(ContainerTarget(c.resources.requests or {}, c.resources.limits or {}) for c in containers)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autoscaling.target_resources import ContainerTarget, container_targets
+from autoscaling.target_resources import ContainerTarget
+from updater.admissible import targets_for
 from updater.candidates import Candidate
 from updater.circumstances import Circumstances
 from updater.patches import Patch, resize_patch
@@ -45,7 +46,7 @@ def draft(candidate: Candidate, circumstances: Circumstances) -> Draft:
         processed = candidate.processed if vpa.recommendation is not None else None
         template = circumstances.template_of(candidate.member.group)
         basis = with_own_ratios(pod, template, vpa, circumstances.limits.items)
-        targets = container_targets(basis, vpa, processed, circumstances.limits)
+        targets = targets_for(pod, basis, processed, circumstances)
         found = Draft(candidate, targets, resize_patch(pod, targets))
     drafts.keep(id(candidate), found)
     return found

@@ -10,6 +10,7 @@ from updater.kept_resources import unless_node_keeps_it
 from updater.memory_shrink import memory_within_use, never_for_less
 from updater.namespace_bounds import within_limit_ranges, within_quotas
 from updater.partial_resize import only_what_is_worth_it
+from updater.pod_resources import unless_pod_has_resources
 from updater.protection import eviction_within_budgets, only_as_required, restart_within_budgets
 from updater.qos_kept import qos_class_kept
 from updater.replacement import (
@@ -25,6 +26,7 @@ from updater.storms import eviction_within_storm_budgets, resize_within_storm_bu
 
 RESIZE_STEPS: tuple[shaping.Step, ...] = (
     only_what_is_worth_it,
+    unless_pod_has_resources,
     only_what_runs,
     memory_within_use,
     qos_class_kept,

@@ -43,7 +43,10 @@ class Interest:
             budgets=behaviour.pdbs_are_read_too,
             quotas=behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
             memory=behaviour.memory_shrink_guard,
-            placements=behaviour.free_room or behaviour.limit_range_and_quota or behaviour.eviction_only_when_it_helps,
+            placements=behaviour.free_room
+            or behaviour.limit_range_and_quota
+            or behaviour.eviction_only_when_it_helps
+            or behaviour.only_what_is_accepted,
         )
 
 

@@ -24,7 +24,7 @@ from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Container, Pod
-from autoscaling.wire.pods import decode_pod
+from autoscaling.wire.pods import decode_submitted_pod
 from autoscaling.wire.review import (
     AdmissionRequest,
     AdmissionResponse,
@@ -134,7 +134,7 @@ def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:
     """Decode a pod; one without a name lies in the namespace of the request (spec: admission:6.2)."""
     raw = bytes(wire.object)
     try:
-        pod = decode_pod(raw)
+        pod = decode_submitted_pod(raw)
         is_nameless = not pod.name or pod.name.endswith(_GENERATED)
         if is_nameless and pod.namespace != wire.namespace:
             pod = replace(pod, namespace=wire.namespace)

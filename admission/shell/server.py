@@ -187,7 +187,9 @@ def _level(verdict: Verdict) -> int:
     return logging.INFO if verdict.outcome is Outcome.APPLIED or not verdict.is_allowed else logging.DEBUG
 
 
-_NEEDS_ATTENTION = frozenset({Reason.UNREADABLE_POD, Reason.CANNOT_BE_CAPPED, Reason.CACHES_NOT_SYNCED})
+_NEEDS_ATTENTION = frozenset(
+    {Reason.UNREADABLE_POD, Reason.CANNOT_BE_CAPPED, Reason.ANNOTATIONS_FULL, Reason.CACHES_NOT_SYNCED}
+)
 
 
 async def serve_webhook(

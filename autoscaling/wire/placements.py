@@ -175,6 +175,31 @@ def _placement(text: _Text) -> Placement:
         has_pod_resources=bool(own.requests or own.limits),
         requests=resource_list(own.requests),
         has_deadline=deadline,
+        limits=resource_list(own.limits),
+    )
+
+
+@lru_cache(_REMEMBERED)
+def amounts_as_a_whole(resources: bytes, overhead: bytes) -> Placement | None:
+    """Read what a pod has besides what its containers state, None where that is nothing.
+
+    Args:
+        resources: ``spec.resources`` as JSON.
+        overhead: ``spec.overhead`` as JSON.
+
+    Raises:
+        msgspec.MsgspecError: A field has a wrong type.
+        InvalidQuantityError: A quantity cannot be read.
+    """
+    own = read_part(_POD_RESOURCES, resources, "spec.resources") or _Resources()
+    extra = read_part(_AMOUNTS, overhead, "spec.overhead")
+    if not (own.requests or own.limits or extra):
+        return None
+    return Placement(
+        overhead=resource_list(extra),
+        has_pod_resources=bool(own.requests or own.limits),
+        requests=resource_list(own.requests),
+        limits=resource_list(own.limits),
     )
 
 

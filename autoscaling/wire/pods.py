@@ -18,7 +18,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.placement import Placement
 from autoscaling.pod import ConditionStatus, ContainerStatus, Pod, PodCondition, PodPhase
 from autoscaling.sidecars import with_sidecars
-from autoscaling.wire.placements import decode_placement
+from autoscaling.wire.placements import amounts_as_a_whole, decode_placement
 from autoscaling.wire.pod_parts import (
     ABSENT,
     SIDECAR,
@@ -58,6 +58,8 @@ class _Spec(Wire, frozen=True, gc=False):
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
     node_name: str = ""
+    resources: msgspec.Raw = ABSENT
+    overhead: msgspec.Raw = ABSENT
 
 
 class _Running(Wire, frozen=True, gc=False):
@@ -135,6 +137,20 @@ def decode_pod_with_sidecars(raw: bytes) -> Pod:
         InvalidObjectError: As ``decode_pod``.
     """
     return with_sidecars(_decode(raw, counts_sidecars=True))
+
+
+def decode_submitted_pod(raw: bytes) -> Pod:
+    """Read one pod on its way in, of its placement only what it asks for as a whole: None where that is nothing.
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    try:
+        pod = _PODS.decode(raw)
+        whole = amounts_as_a_whole(bytes(pod.spec.resources), bytes(pod.spec.overhead))
+        return _snapshot(pod, whole, counts_sidecars=False, is_outline=False)
+    except (msgspec.MsgspecError, InvalidQuantityError) as error:
+        raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 
 def decode_placed_pod(raw: bytes) -> Pod:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admission.field_errors import Fault
+from admission.pod_patch import LARGEST_ANNOTATIONS
 from admission.review import (
     PatchMemory,
     ReviewRequest,
@@ -23,8 +24,9 @@ from admission.verdict import Outcome, Reason, Subject
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
 from autoscaling.behaviour import Behaviour, Profile
-from autoscaling.limitrange import LimitType, NamespaceLimits
+from autoscaling.limitrange import LimitRange, LimitType, NamespaceLimits, merge
 from autoscaling.matching import of_labels
+from autoscaling.placement import Placement
 from autoscaling.pod import ContainerStatus, Owner, Pod
 from autoscaling.resources import ContainerResources
 from autoscaling.targets import KnownControllers
@@ -104,6 +106,7 @@ def test_pods_of_one_template_share_their_patch() -> None:
 
 ONE_VIEW = view(limits=NamespaceLimits(container=limit_range(LimitType.CONTAINER, maximum="1/1Gi")))
 BARE = pod(container("c"))
+OWN_REQUESTS = Placement(has_pod_resources=True, requests=amounts("100m/-"))
 OTHER_TEMPLATES: list[tuple[str, ReviewRequest, ClusterView, ReviewRules]] = [
     ("other containers", pod_request(replace(POD, containers=(container("c", "60m/32Mi"),))), view(), RULES),
     ("another VPA", pod_request(), view(vpa(recommended("c", "300m/100Mi"))), RULES),
@@ -112,6 +115,7 @@ OTHER_TEMPLATES: list[tuple[str, ReviewRequest, ClusterView, ReviewRules]] = [
     ("a status", pod_request(replace(POD, statuses=(ContainerStatus("c", ContainerResources()),))), view(), RULES),
     ("a status that counts",
      pod_request(replace(POD, statuses=(ContainerStatus("c", ContainerResources()),))), view(), UPSTREAM_RULES),
+    ("requests of the pod", pod_request(replace(POD, placement=OWN_REQUESTS)), view(), RULES),
     ("no resources object", pod_request(BARE, present=False), view(), RULES),
     ("an empty resources object", pod_request(BARE), view(), RULES),
 ]  # fmt: skip
@@ -164,6 +168,59 @@ def test_a_small_memory_never_changes_a_verdict(
         assert review(request, given_view, rules, memory) == review(request, given_view, rules)
 
 
+UPDATES = "/metadata/annotations/vpaUpdates"
+
+
+def test_what_is_held_back_is_told() -> None:
+    """Spec: beyond:B-17, admission:7.3: in the reason, for log and metric, and in the annotation."""
+    full = replace(pod(container("c", "100m/100Mi")), placement=OWN_REQUESTS)
+    verdict = review(pod_request(full), view(vpa(recommended("c", "400m/200Mi"))), RULES)
+    assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.HELD_BACK)
+    assert verdict.detail == "c: cpu not set: the pod's own requests"
+    values = {operation.path: operation.value for operation in verdict.patch}
+    assert (
+        values[UPDATES]
+        == "Pod resources updated by v: container 0: cpu not set: the pod's own requests, memory request"
+    )
+    verdict = review(pod_request(full), view(vpa(recommended("c", "400m"))), RULES)
+    values = {operation.path: operation.value for operation in verdict.patch}
+    assert values == {
+        "/metadata/annotations": {},
+        UPDATES: "Pod resources updated by v: container 0: cpu not set: the pod's own requests",
+        "/metadata/annotations/vpaObservedContainers": "c",
+    }
+
+
+def test_in_profile_upstream_nothing_is_held_back() -> None:
+    """Spec: admission:13 (11)."""
+    full = replace(pod(container("c", "100m/100Mi")), placement=OWN_REQUESTS)
+    verdict = review(pod_request(full), view(vpa(recommended("c", "400m"))), UPSTREAM_RULES)
+    assert verdict.reason is Reason.PATCHED
+    assert "/spec/containers/0/resources/requests/cpu" in [operation.path for operation in verdict.patch]
+
+
+ROOM = LARGEST_ANNOTATIONS - len("a")
+
+
+@pytest.mark.parametrize(
+    ("row", "annotations", "reason"),
+    [
+        ("beyond:B-17", {"a": "x" * (ROOM - 125)}, Reason.PATCHED),
+        ("beyond:B-17", {"a": "x" * (ROOM - 124)}, Reason.ANNOTATIONS_FULL),
+        ("beyond:B-17", {"a": "ü" * (ROOM // 2)}, Reason.ANNOTATIONS_FULL),
+        ("beyond:B-17", {"a": "x" * (ROOM - 400), "vpaUpdates": "y" * 300}, Reason.PATCHED),
+    ],
+)
+def test_annotations_are_not_made_larger_than_the_api_server_takes(
+    row: str, annotations: dict[str, str], reason: Reason
+) -> None:
+    given_view = view(vpa(recommended("c", "400m/100Mi")))
+    verdict = review(pod_request(replace(POD, annotations=annotations)), given_view, RULES)
+    assert verdict.reason is reason, row
+    assert bool(verdict.patch) is (reason is Reason.PATCHED)
+    assert review(pod_request(replace(POD, annotations=annotations)), given_view, UPSTREAM_RULES).patch
+
+
 def test_a_pod_that_cannot_be_fitted_is_told_by_its_own_name_each_time() -> None:
     memory, given_view = PatchMemory(4), view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE)
     for name in ("p", "q"):
@@ -172,7 +229,7 @@ def test_a_pod_that_cannot_be_fitted_is_told_by_its_own_name_each_time() -> None
         assert f"Pod default/{name}" in verdict.detail
 
 
-UNFITTABLE = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="2/2Gi"))
+UNFITTABLE = merge([LimitRange("default", "l", (limit_range(LimitType.POD, maximum="2/2Gi"),))])
 TWO = pod(container("c", "1/1Gi", "1/1Gi"), container("large", "2/2Gi", "2/2Gi"))
 
 LET_IN: list[tuple[str, ReviewRequest, ClusterView, Reason]] = [
@@ -366,7 +423,7 @@ def test_a_submitted_status_of_a_sidecar_does_not_count() -> None:
 
 def test_limits_of_whole_pods_hold_with_the_sidecars_in_them() -> None:
     """Spec: beyond:B-16: 2.4 cores of limits are wanted where 1.2 are allowed."""
-    limits = NamespaceLimits(pod=limit_range(LimitType.POD, maximum="1200m/-"))
+    limits = merge([LimitRange("default", "l", (limit_range(LimitType.POD, maximum="1200m/-"),))])
     patch = review(
         sidecar_request(), view(vpa(*(recommended(n, "600m") for n in ("app", "proxy"))), limits=limits), RULES
     )

@@ -103,4 +103,5 @@ def test_what_a_pod_has_besides_its_containers() -> None:
     whole = Placement(has_pod_resources=True, requests=amounts("2"), overhead=amounts("10m"))
     made = replace(MAIN, placement=whole)
     assert pod_total(made, REQUESTS, SPEC) == nano("2010m/1Mi")
-    assert pod_total(replace(pod(container("c", "1", "1")), placement=whole), LIMITS, SPEC) == {}
+    limited = replace(whole, limits=amounts("4/-"))
+    assert pod_total(replace(pod(container("c", "1", "1/1Mi")), placement=limited), LIMITS, SPEC) == nano("4010m/1Mi")

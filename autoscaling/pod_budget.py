@@ -1,0 +1,188 @@
+"""Changes of a pod's containers held back until the pod's sums are within what it may have.
+
+All amounts are of one resource and in thousandths of its unit, which is what the API server keeps of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from autoscaling.pod_totals import Side
+
+Bounds = tuple[tuple[Side, int], ...]
+"""Amounts that sums may not pass, on either side or both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Request and limit of one container; the limit is None where it has none."""
+
+    request: int
+    limit: int | None = None
+
+    def on(self, side: Side) -> int:
+        """Return what counts on one side."""
+        return self.request if side is Side.REQUESTS else self.limit or 0
+
+    def towards(self, other: Pair, share: Fraction, grain: int) -> Pair:
+        """Return the pair after a share of the way to another, rounded down to a grain of the way."""
+        request = self.request + (share * (other.request - self.request) // grain) * grain
+        if self.limit is None or other.limit is None:
+            return Pair(request, self.limit)
+        limit = self.limit + (share * (other.limit - self.limit) // grain) * grain
+        return Pair(min(request, limit), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one container has and what it is to get."""
+
+    old: Pair
+    new: Pair
+
+    @property
+    def begin(self) -> Pair:
+        """What it has, with the limit that it gets where it had none."""
+        return Pair(self.old.request, self.new.limit if self.old.limit is None else self.old.limit)
+
+    @property
+    def floor(self) -> Pair:
+        """What it has with all falls made, on either side by itself."""
+        begin, new = self.begin, self.new
+        limit = new.limit if begin.limit is None or new.limit is None else min(begin.limit, new.limit)
+        return Pair(min(begin.request, new.request), limit)
+
+    @property
+    def is_rise(self) -> bool:
+        """Whether anything of it grows."""
+        return any(self.new.on(side) > self.begin.on(side) for side in Side)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Containers that run at the same time.
+
+    Args:
+        members: Indices of those whose amounts may change.
+        fixed: What the others come to.
+    """
+
+    members: frozenset[int]
+    fixed: Pair = field(default_factory=lambda: Pair(0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the sums of a pod may be: no stage above ``most``, and the largest not below ``least``."""
+
+    stages: tuple[Stage, ...]
+    most: Bounds = ()
+    least: Bounds = ()
+
+    def settled(self, moves: Sequence[Move], grain: int) -> tuple[Pair, ...]:
+        """Return what each container gets.
+
+        Where the sums would be too large, those containers get the same share of their rise that run at that time;
+        the others are not held back, and what falls does so in full. Where the sums would be too small, it is the
+        falls of which all get the same share. Nobody gets less than both what he has and what he is to get. Settled
+        again from there, nothing changes.
+
+        Args:
+            grain: The least step: a thousandth of a core, or a byte.
+
+        Spec: beyond:B-12, beyond:B-17.
+        """
+        values = [move.floor for move in moves]
+        self._raise(values, moves, grain)
+        goals = tuple(values)
+        for bound in self.least:
+            self._lift(values, moves, bound, grain)
+        for index, goal in enumerate(goals):
+            if values[index] != goal:
+                self._lower(values, index, goal, grain)
+        return tuple(values)
+
+    def _raise(self, values: list[Pair], moves: Sequence[Move], grain: int) -> None:
+        """Let rises go as far as they may, in place."""
+        rising = [index for index, move in enumerate(moves) if move.is_rise]
+        still = frozenset(rising)
+        while still:
+            share, held = self._share(values, moves, still)
+            for index in still:
+                goal = moves[index].new
+                values[index] = values[index].towards(goal, share, grain) if held else goal
+            still = still - held if held else frozenset()
+        for index in rising:
+            before, values[index] = values[index], _stepped(values[index], moves[index].new, grain)
+            if any(self._total(values, stage, side) > most for stage in self.stages for side, most in self.most):
+                values[index] = before
+
+    def _share(
+        self, values: list[Pair], moves: Sequence[Move], still: frozenset[int]
+    ) -> tuple[Fraction, frozenset[int]]:
+        """Return the share of their way that all may go, and whom the bound behind that stops."""
+        share, held = Fraction(1), frozenset[int]()
+        for side, most in self.most:
+            for stage in self.stages:
+                gaps = {i: moves[i].new.on(side) - values[i].on(side) for i in still & stage.members}
+                rise = sum(gaps.values())
+                room = max(most - self._total(values, stage, side), 0)
+                if rise > room and Fraction(room, rise) < share:
+                    share, held = Fraction(room, rise), frozenset(i for i, gap in gaps.items() if gap > 0)
+        return share, held
+
+    def _lift(self, values: list[Pair], moves: Sequence[Move], bound: tuple[Side, int], grain: int) -> None:
+        """Take falls back until the sums are large enough on one side, in place."""
+        side, least = bound
+        short = least - self._largest(values, side)
+        falls = {i: move.begin.on(side) - values[i].on(side) for i, move in enumerate(moves) if not move.is_rise}
+        falling, fall = [index for index, amount in falls.items() if amount > 0], sum(falls.values())
+        if short <= 0 or fall <= 0:
+            return
+        kept = max(1 - Fraction(short, fall), Fraction(0))
+        for index in falling:
+            values[index] = _fallen(moves[index].begin, values[index], kept, grain)
+
+    def _lower(self, values: list[Pair], index: int, goal: Pair, grain: int) -> None:
+        """Let one container fall as far as the sums bear it, in place: by what rounding, or both sides, left over."""
+        given = values[index]
+        low, high = 0, max(given.on(side) - goal.on(side) for side in Side) // grain + 1
+        while low < high:
+            steps = (low + high + 1) // 2
+            values[index] = _fallen_by(given, goal, steps * grain)
+            is_enough = all(self._largest(values, side) >= least for side, least in self.least)
+            low, high = (steps, high) if is_enough else (low, steps - 1)
+        values[index] = _fallen_by(given, goal, low * grain)
+
+    def _largest(self, values: Sequence[Pair], side: Side) -> int:
+        """Return what the largest stage comes to on one side."""
+        return max(self._total(values, stage, side) for stage in self.stages)
+
+    @staticmethod
+    def _total(values: Sequence[Pair], stage: Stage, side: Side) -> int:
+        """Return what a stage comes to on one side."""
+        return stage.fixed.on(side) + sum(values[index].on(side) for index in stage.members)
+
+
+def _stepped(value: Pair, goal: Pair, grain: int) -> Pair:
+    """Return a pair one grain nearer to its goal, where it is below."""
+    request = min(value.request + grain, max(goal.request, value.request))
+    limit = value.limit if value.limit is None or goal.limit is None else min(value.limit + grain, goal.limit)
+    return Pair(request if limit is None else min(request, limit), limit)
+
+
+def _fallen(old: Pair, new: Pair, share: Fraction, grain: int) -> Pair:
+    """Return a pair after a share of its fall, of which what is less than a grain is left out."""
+    request = old.request - (share * (old.request - new.request) // grain) * grain
+    if old.limit is None or new.limit is None:
+        return Pair(request, new.limit)
+    return Pair(request, old.limit - (share * (old.limit - new.limit) // grain) * grain)
+
+
+def _fallen_by(value: Pair, goal: Pair, amount: int) -> Pair:
+    """Return a pair so much nearer to its goal, where it is above."""
+    request = max(value.request - amount, min(goal.request, value.request))
+    limit = value.limit if value.limit is None or goal.limit is None else max(value.limit - amount, goal.limit)
+    return Pair(request if limit is None else min(request, limit), limit)
