@@ -6,12 +6,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from autoscaling.errors import InvalidObjectError
 from autoscaling.limit_range_check import completed
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod, PodPhase
+from autoscaling.policy import container_policy, scaling_mode
 from autoscaling.quota_use import charge, counts, growth, left_open, shortage, would_exceed
 from autoscaling.resources import CONTROLLED
-from autoscaling.target_resources import ContainerTarget
+from autoscaling.startup_boost import boosted_target
+from autoscaling.target_resources import NOTHING, ContainerTarget
+from autoscaling.vpa import ScalingMode
 from updater.admissible import recommendation_for, targets_for
 from updater.candidates import Candidate
 from updater.circumstances import Circumstances
@@ -117,14 +121,18 @@ def replacement_within_quotas(
     """Evict only where the quotas of the namespace have room for the replacement, with what the pod gives back.
 
     Unlike a resize, a new pod is refused even if it asks for no more than its predecessor, where a quota was lowered
-    below its use. Where the quotas are not known, nothing is checked.
+    below its use; its start-up boost counts, too. Where the quotas are not known, nothing is checked.
 
     Spec: beyond:B-25, case:4.
     """
     quotas = circumstances.surroundings.quotas
     if not circumstances.settings.behaviour.eviction_only_when_it_helps or quotas is None:
         return proposal
-    pod, new = proposal.pod, replacement_of(proposal, circumstances)
+    pod = proposal.pod
+    try:
+        new = boosted_replacement_of(proposal, circumstances)
+    except InvalidObjectError as error:
+        return Hindrance(Reason.INVALID_OBJECT, str(error))
     given_back, wanted = charge(pod), charge(new)
     problems: list[str] = []
     claimed: dict[ObjectRef, Amounts] = {}
@@ -154,6 +162,24 @@ def replacement_of(proposal: EvictionProposal, circumstances: Circumstances) -> 
     new = proposal.made_anew or replace(pod, statuses=(), init_statuses=(), conditions=(), qos_class="")
     targets = targets_for(new, proposal.made_anew or pod, proposal.processed, circumstances)
     return completed(resized(new, targets), limits.items)
+
+
+def boosted_replacement_of(proposal: EvictionProposal, circumstances: Circumstances) -> Pod:
+    """Return the pod that would replace an evicted one with its start-up boosts (spec: admission:8).
+
+    Raises:
+        InvalidObjectError: A boost cannot be reckoned, and then the admission controller leaves the pod as it is.
+    """
+    new, vpa, settings = replacement_of(proposal, circumstances), circumstances.vpa, circumstances.settings
+    if not settings.is_startup_boost_on or not vpa.has_startup_boost:
+        return new
+    scaled = [
+        container
+        for container in new.containers
+        if scaling_mode(container_policy(vpa, container.name)) is not ScalingMode.OFF
+    ]
+    boosts = {c.name: boosted_target(vpa, c, NOTHING, settings.max_cpu_boost) for c in scaled}
+    return resized(new, tuple(boosts.get(container.name) for container in new.containers))
 
 
 def replacement_targets(proposal: EvictionProposal, circumstances: Circumstances) -> tuple[ContainerTarget, ...]:

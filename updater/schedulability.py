@@ -10,22 +10,17 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
 from autoscaling.pod import Pod
-from autoscaling.policy import container_policy, scaling_mode
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU
-from autoscaling.startup_boost import boosted_target
-from autoscaling.target_resources import NOTHING
-from autoscaling.vpa import ScalingMode
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
 from updater.ledger import Amounts, Ledger
 from updater.node_policies import refused_by_policy
 from updater.pod_requests import hold_of
-from updater.replacement import replacement_of
+from updater.replacement import boosted_replacement_of
 from updater.resize_progress import resize_progress
 from updater.resize_status import ResizeStatus
-from updater.resized_pod import resized
 from updater.room import PODS, Rooms, in_words, shortfall
 from updater.shaping import Hindrance
 
@@ -51,7 +46,7 @@ def where_the_replacement_fits(
         return proposal
     pod = proposal.pod
     try:
-        need = hold_of(_boosted(replacement_of(proposal, circumstances), circumstances)).total
+        need = hold_of(boosted_replacement_of(proposal, circumstances)).total
     except InvalidObjectError as error:
         return Hindrance(Reason.INVALID_OBJECT, str(error))
     own = None if _goes_for_want_of_room(proposal, behaviour) else pod.node_name
@@ -137,24 +132,6 @@ def _goes_for_want_of_room(proposal: EvictionProposal, behaviour: Behaviour) -> 
     statuses = {None, ResizeStatus.DEFERRED, ResizeStatus.INFEASIBLE}
     is_for_room = proposal.reason in reasons and resize_progress(proposal.pod, behaviour) in statuses
     return is_for_room and not (behaviour.node_policies_are_learnt and refused_by_policy(proposal.pod, behaviour))
-
-
-def _boosted(new: Pod, circumstances: Circumstances) -> Pod:
-    """Return a new pod with its start-up boosts, as the admission controller gives them (spec: admission:8).
-
-    Raises:
-        InvalidObjectError: A boost cannot be reckoned, and then the admission controller leaves the pod as it is.
-    """
-    vpa, settings = circumstances.vpa, circumstances.settings
-    if not settings.is_startup_boost_on or not vpa.has_startup_boost:
-        return new
-    scaled = [
-        container
-        for container in new.containers
-        if scaling_mode(container_policy(vpa, container.name)) is not ScalingMode.OFF
-    ]
-    boosts = {c.name: boosted_target(vpa, c, NOTHING, settings.max_cpu_boost) for c in scaled}
-    return resized(new, tuple(boosts.get(container.name) for container in new.containers))
 
 
 def _fits_at_home(pod: Pod, need: Amounts, left: Amounts) -> bool:

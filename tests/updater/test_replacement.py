@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from autoscaling.capping import process
 from autoscaling.limitrange import LimitRange, LimitType, merge
 from autoscaling.quota import Quota, ScopeRequirement
-from autoscaling.vpa import UpdateMode
+from autoscaling.vpa import BoostType, CpuBoost, StartupBoost, UpdateMode
 from tests.builders import amounts, limit_range, printed, recommended
 from tests.updater.disruptions import ready, with_only
 from tests.updater.situations import (
@@ -85,6 +85,27 @@ def test_a_quota_that_the_pod_is_over_already_lets_no_new_pod_in() -> None:
     for hard, is_held in (("80m", False), ("79m", True)):
         made = Scene(subject, (small(),), settings=HELPS, surroundings=bounded(quota(hard, "100m")))
         assert (made.played().count(Action.EVICT) == 0) is is_held, "case:4"
+
+
+@pytest.mark.parametrize(
+    ("row", "room", "boost", "is_on", "expected"),
+    [
+        ("case:4, admission:8", 899, 2, True, Reason.QUOTA_WOULD_BLOCK),
+        ("case:4, admission:8", 900, 2, True, None),
+        ("case:4, admission:8 gate off", 400, 2, False, None),
+        ("admission:8 not to be reckoned", 9000, 0, True, Reason.INVALID_OBJECT),
+    ],
+)
+def test_the_boost_of_a_replacement_counts(
+    row: str, room: int, boost: int, is_on: bool, expected: Reason | None
+) -> None:
+    subject = vpa_of(RECREATE, TARGET, minimum=1)
+    boosted = replace(subject, startup_boost=StartupBoost(CpuBoost(BoostType.FACTOR, factor=boost)))
+    settings = replace(HELPS, is_startup_boost_on=is_on)
+    around = bounded(quota(f"{100 + room}m", "100m"))
+    played = Scene(boosted, (small(),), settings=settings, surroundings=around).played()
+    assert played.count(Action.EVICT) == (expected is None), row
+    assert expected is None or [decision.reason for decision in played.decisions] == [expected], row
 
 
 def test_what_is_missing_is_told() -> None:
