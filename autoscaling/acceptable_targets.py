@@ -126,7 +126,7 @@ class _Fitting:
 
     def _within_own(self, container: Container, target: ContainerTarget) -> ContainerTarget:
         """Keep one container within its own limit, the LimitRanges for containers and the pod's limit."""
-        if not self._is_set(target):
+        if not self._is_set(target) or self._is_plain(container, target):
             return target
         limit = (container.resources.limits or {}).get(self.name)
         if limit is not None and limit.is_zero():
@@ -140,6 +140,14 @@ class _Fitting:
         if self.name not in target.requests and pair.request != wanted.request:
             return self._without(target, "the container would be refused")
         return self._with(target, pair, "the bounds of its container")
+
+    def _is_plain(self, container: Container, target: ContainerTarget) -> bool:
+        """Say whether nothing bounds a container but a limit that what it is to get is below, as is mostly so."""
+        own, request = (container.resources.limits or {}).get(self.name), target.requests.get(self.name)
+        if self._is_bound or request is None or request.nano < 0 or (own is not None and own.is_zero()):
+            return False
+        limit = target.limits.get(self.name, own)
+        return limit is None or request <= limit
 
     def _pair(self, container: Container, target: ContainerTarget | None) -> Pair:
         """Return request and limit of a container as the API server would have them."""
