@@ -248,7 +248,7 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         Reason.POD_HAS_RESOURCES: Guidance(
             "beyond:B-17",
             "Replace the pod, use mode InPlaceOrRecreate, or take spec.resources out of the pod template.",
-            (_EVICT, _SKIP),
+            (_EVICT, _WAIT, _SKIP),
             ("only_what_is_accepted",),
         ),
         Reason.REPLACED_BY_THE_SAME: Guidance(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from autoscaling.behaviour import Behaviour
+from autoscaling.pod import Pod
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.ledger import Ledger
 from updater.shaping import Hindrance, Proposal
+
+
+def is_fixed_as_a_whole(pod: Pod, behaviour: Behaviour) -> bool:
+    """Say whether no container of a pod is resized in place, as ``spec.resources`` is set (beyond:B-17, resize V6)."""
+    return behaviour.only_what_is_accepted and pod.placement is not None and pod.placement.has_pod_resources
 
 
 def unless_pod_has_resources(proposal: Proposal, circumstances: Circumstances, _ledger: Ledger) -> Proposal | Hindrance:
@@ -13,9 +20,6 @@ def unless_pod_has_resources(proposal: Proposal, circumstances: Circumstances, _
 
     Spec: beyond:B-17, resize V6, R39.
     """
-    placement = proposal.pod.placement
-    if not circumstances.settings.behaviour.only_what_is_accepted or placement is None:
-        return proposal
-    if not placement.has_pod_resources:
-        return proposal
-    return Hindrance(Reason.POD_HAS_RESOURCES, helps_to_evict=not proposal.expired)
+    if is_fixed_as_a_whole(proposal.pod, circumstances.settings.behaviour):
+        return Hindrance(Reason.POD_HAS_RESOURCES, helps_to_evict=True)
+    return proposal

@@ -25,6 +25,7 @@ from updater.audit import Audit
 from updater.decision import Action, Decision, Reason, VpaScope
 from updater.group import Group, form_groups
 from updater.patches import in_place_patches, resize_patch
+from updater.pod_resources import is_fixed_as_a_whole
 from updater.protection import restart_budgets, restarts_under_way
 from updater.resize_progress import resize_progress
 from updater.resize_request import restarts_to_note
@@ -169,6 +170,8 @@ def _obstacle(pod: Pod, group: Group | Reason, settings: Settings) -> Reason | N
         return group
     if resize_progress(pod, settings.behaviour) is not None:
         return Reason.RESIZE_PENDING
+    if is_fixed_as_a_whole(pod, settings.behaviour):
+        return Reason.POD_HAS_RESOURCES
     return None if settings.behaviour.pdbs_are_read_too or group.bears(pod) else group.shortage
 
 

@@ -13,6 +13,7 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.matching import SelectingVpa, of_labels
 from autoscaling.objectref import ObjectRef
+from autoscaling.placement import Placement
 from autoscaling.pod import ConditionStatus, Owner, Pod, PodCondition, PodPhase, ResizePolicy
 from autoscaling.vpa import BoostType, ContainerRecommendation, CpuBoost, StartupBoost, UpdateMode, Vpa
 from autoscaling.workload import Workload
@@ -261,3 +262,18 @@ def test_a_restart_still_to_come_leaves_less_for_the_end_of_a_boost(
     context = around(boosting_vpa(), one, boosted_pod(name="other"), waiting, settings=BOTH_BUDGETS)
     context = replace(context, surroundings=protected(budget(allowed)))
     assert unboost(one, ("c",), context).reason is expected, row
+
+
+@pytest.mark.parametrize(
+    ("row", "placement", "expected"),
+    [
+        ("beyond:B-17", Placement(has_pod_resources=True), (Action.WAIT, Reason.POD_HAS_RESOURCES)),
+        ("beyond:B-17", Placement(), (Action.RESIZE, Reason.BOOST_OVER)),
+    ],
+)
+def test_a_pod_with_resources_of_its_own_stays_as_it_is(
+    row: str, placement: Placement, expected: tuple[Action, Reason]
+) -> None:
+    subject, settings = replace(boosted_pod(), placement=placement), Settings(is_startup_boost_on=True)
+    decision = unboost(subject, ("c",), around(boosting_vpa(), subject, boosted_pod(name="other"), settings=settings))
+    assert (decision.action, decision.reason) == expected, row
