@@ -319,6 +319,9 @@ def test_the_end_takes_real_time_at_the_date_where_it_began(clock: JumpingClock)
 
 
 def test_a_process_that_only_serves_waits_for_no_turn(clock: JumpingClock) -> None:
+    visitors: list[threading.Thread] = []
+    answers: list[bytes] = []
+
     async def start(process: Process) -> None:
         async def answer(_request: Request) -> Response:
             process.stop()
@@ -327,14 +330,23 @@ def test_a_process_that_only_serves_waits_for_no_turn(clock: JumpingClock) -> No
         listener = bind(BindAddress("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_port(listener)}/"
 
+        def ask() -> None:
+            with urlopen(url) as heard:
+                answers.append(heard.read())
+
         def visit(_report: Report) -> bool:
-            threading.Thread(target=urlopen, args=(url,)).start()
+            # Once: a second visitor may come while the server leaves, and is told nothing.
+            if not visitors:
+                visitors.append(threading.Thread(target=ask))
+                visitors[0].start()
             return True
 
         clock.on_rest = visit
         process.run_in_background("server", serve_http(Starlette(routes=[Route("/", answer)]), listener))
 
     assert run(clock, start) == 0
+    visitors[0].join(timeout=20)
+    assert answers == [b"OK"]
     assert [report.until for report in clock.reports[1:2]] == [None]
 
 
