@@ -209,11 +209,13 @@ async def serve_webhook(
 
 
 async def _end(connections: set[Connection], seconds: float) -> None:
-    """Let open requests end for a while, and cut what is left."""
+    """Let open requests end for a while, and cut what is left; each has ended when this returns."""
     left = tuple(connections)
     for connection in left:
         connection.end()
     if left:
         await asyncio.wait([connection.ended for connection in left], timeout=seconds)
-    for connection in tuple(connections):
+    cut = tuple(connections)
+    for connection in cut:
         connection.abort()
+    await asyncio.gather(*(connection.ended for connection in cut))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from structlog.testing import capture_logs
 
 from admission.shell.caches import Caches, LimitIndex, VpaIndex
 from autoscaling.behaviour import UPSTREAM
@@ -219,13 +220,21 @@ async def test_what_a_review_asks_for_is_looked_up(caches: Caches) -> None:
     await eventually(lambda: _is_known(caches))
 
 
+_OTHER_KINDS = 8
+"""VPAs and the kinds of controllers."""
+
+
 async def test_a_cache_that_cannot_be_filled_says_why(cluster: ApiServer, client: KubeClient) -> None:
     """Spec: admission:1.4."""
     seed(cluster)
     cluster.faults.add(Fault(Refuse(403), path="/limitranges", count=None))
     made = Caches(client, GROUP)
-    made.start()
+    # A complete list is followed by a watch, and a refusal is told when it is known.
+    with capture_logs() as told:
+        made.start()
+        await eventually(lambda: len({call.resource for call in cluster.requests.calls("watch")}) == _OTHER_KINDS)
+        await eventually(lambda: [event["collection"] for event in told] == ["limitranges"])
     with pytest.raises(ApiError, match="limitranges"):
-        await made.wait_synced(0.5)
+        await made.wait_synced(0)
     assert not made.is_synced
     await made.stop()
