@@ -76,6 +76,8 @@ def _run(program: Path, options: argparse.Namespace) -> int:
     tally, started, told = Tally(), time.monotonic(), time.monotonic()
     for _, one in run(program, work):
         tally.merge(one)
+        for finding in one.differences:
+            print(f"parity: differs: {finding.kind} {finding.number}", flush=True)
         if time.monotonic() - told > _PROGRESS_SECONDS:
             told = time.monotonic()
             print(f"parity: {tally.cases()} cases so far, {len(tally.differences)} differences", flush=True)

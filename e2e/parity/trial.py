@@ -16,7 +16,7 @@ _MOMENT: Final = BEGIN.replace(year=2026, month=3, day=4, hour=5, minute=6, seco
 """When cases whose time does not matter take place for us."""
 
 _AT_A_TIME: Final = 20
-_MOST_ANSWERS: Final = 400
+_MOST_ANSWERS: Final = 4000
 """Answers to one question after which upstream has said all that it says."""
 
 _EXCEPTION: Final = "(exception)"
