@@ -89,6 +89,8 @@ def kubelet_command(binaries: Path, layout: Layout, spec: NodeSpec) -> list[str]
         f"--node-ip={spec.address}",
         f"--root-dir={node.folder / 'kubelet'}",
         f"--cert-dir={node.folder / 'kubelet-pki'}",
+        # Without it the kubelet's figures for Prometheus have no containers: it looks for them in another place.
+        f"--containerd={node.containerd_socket}",
     ]
 
 
