@@ -41,6 +41,8 @@ class Kind:
         wanted: Why two answers that differ may do so, a reason that docs/parity.md names; empty where they may not.
         lasts: How long a case takes, where upstream's code leaves something running, so that all cases share one time;
             None where each has a time of its own.
+        says: Answers to one question after which upstream has said all that it says; some of the orders that it goes
+            through maps in are rare.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Kind:
     question: Callable[[Case, datetime], Case] = _as_it_is
     wanted: Callable[[object, object], str] = _never
     lasts: Callable[[Case], timedelta] | None = None
+    says: int = 400
 
     def case(self, seed: str, number: int) -> Case:
         """Draw one case; it depends on nothing else."""

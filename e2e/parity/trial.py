@@ -16,8 +16,6 @@ _MOMENT: Final = BEGIN.replace(year=2026, month=3, day=4, hour=5, minute=6, seco
 """When cases whose time does not matter take place for us."""
 
 _AT_A_TIME: Final = 20
-_MOST_ANSWERS: Final = 4000
-"""Answers to one question after which upstream has said all that it says."""
 
 _EXCEPTION: Final = "(exception)"
 _QUESTION: Final = "(question)"
@@ -140,10 +138,10 @@ def _signature(difference: Difference) -> tuple[str, str]:
 
 
 def _asked_again(kind: Kind, case: Case, ours: object, found: Difference, upstream: Upstream) -> Outcome:
-    """Ask upstream until its answers account for ours; some of the orders it goes through maps in are rare."""
+    """Ask upstream until its answers account for ours, or it has said all that it says."""
     answers: list[object] = []
     left: Difference | None = found
-    while len(answers) < _MOST_ANSWERS:
+    while len(answers) < kind.says:
         for reply in upstream.receive(upstream.send(kind, [case] * _AT_A_TIME)):
             if reply.crash:
                 return Outcome(Verdict.CRASHED, crash=reply.crash)

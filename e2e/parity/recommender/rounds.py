@@ -54,4 +54,4 @@ def _without_wording(status: object) -> object:
     return {**status, "conditions": conditions}
 
 
-ROUNDS: Final = Kind("rounds", draw, answer, read)
+ROUNDS: Final = Kind("rounds", draw, answer, read, says=4000)
