@@ -125,9 +125,15 @@ class Lab:
         assert answer.code == 200, answer
         return answer.body
 
+    def find(self, name: str) -> JsonObject | None:
+        """Return a pod as it is stored, None where it is not there, as it may cease to be at any moment."""
+        answer = self.bench.call("GET", self.path(name))
+        assert answer.code in {200, 404}, answer
+        return answer.body if answer.code == 200 else None
+
     def exists(self, name: str) -> bool:
         """Say whether a pod's object is there."""
-        return self.bench.call("GET", self.path(name)).code == 200
+        return self.find(name) is not None
 
     def delete(self, name: str) -> None:
         """Delete a pod and wait until its object has gone."""

@@ -148,7 +148,7 @@ def a_static_pod_is_changed_by_its_manifest(lab: Lab) -> None:
     manifest = lab.pod("web", nodeName=None)
     lab.bench.put_manifest("web", manifest)
     name = f"web-{lab.bench.node}"
-    lab.wait(lambda: lab.exists(name) and condition(lab.read(name), "Ready", "True"), "the mirror pod", 60)
+    lab.wait(lambda: (pod := lab.find(name)) and condition(pod, "Ready", "True"), "the mirror pod", 60)
     before = lab.read(name)
     assert "observedGeneration" not in child(before, "status")
     untouched(lab, name, lambda: lab.patch(name, change(requests=amounts("150m"))), (FORBIDDEN, "[]"))
@@ -157,9 +157,9 @@ def a_static_pod_is_changed_by_its_manifest(lab: Lab) -> None:
     lab.bench.put_manifest("web", manifest)
 
     def replaced() -> bool:
-        if not lab.exists(name):
+        pod = lab.find(name)
+        if pod is None:
             return False
-        pod = lab.read(name)
         is_new = text(pod, "metadata", "uid") != text(before, "metadata", "uid")
         return is_new and condition(pod, "Ready", "True") is not None
 
