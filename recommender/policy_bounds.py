@@ -93,6 +93,7 @@ class PolicyBounds:
         quantities: list[Quantity] = []
 
         def place(bounds: ResourceList, resource: str) -> int:
+            """Return where one bound stands among all quantities, ``NONE`` where there is none."""
             found = bounds.get(resource)
             if found is None:
                 return NONE
