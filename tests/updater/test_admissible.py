@@ -18,9 +18,10 @@ from autoscaling.pod import Container, ContainerStatus, Pod
 from autoscaling.pod_totals import Basis, Side, pod_total
 from autoscaling.quantity import Quantity
 from autoscaling.resources import ResourceList
-from autoscaling.vpa import ContainerPolicy, ContainerRecommendation, ControlledValues, Vpa
+from autoscaling.vpa import ContainerPolicy, ControlledValues, Vpa
 from tests.builders import amounts, container, limit_range, pod, printed, recommended
 from tests.updater.disruptions import ready
+from tests.updater.drawing import SIZES, containers, entries, limit_ranges
 from tests.updater.situations import EVENKEEL, HOUR, IPOR, NOW, RECREATE, Scene, replica_set, vpa_of
 from updater.admissible import recommendation_for, targets_for
 from updater.circumstances import Circumstances, Memory
@@ -77,25 +78,6 @@ def admitted(subject: Pod, scaler: Vpa, limits: NamespaceLimits) -> Targets:
     return acceptable_targets(subject, targets, limits)
 
 
-SIZES = st.integers(1, 40).map(lambda n: 25 * n)
-
-
-@st.composite
-def containers(draw: st.DrawFn, name: str) -> Container:
-    """Draw a container of a template."""
-    cpu, memory, ratio = draw(SIZES), draw(SIZES), draw(st.integers(1, 3))
-    limits = draw(st.sampled_from(["-", f"{cpu * ratio}m/{memory * ratio}Mi", f"-/{memory}Mi"]))
-    return container(name, f"{cpu}m/{memory}Mi", limits)
-
-
-@st.composite
-def entries(draw: st.DrawFn, name: str) -> ContainerRecommendation:
-    """Draw a recommendation with bounds of any width."""
-    cpu, memory, low, high = draw(SIZES), draw(SIZES), draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    bounds = (f"{cpu // low}m/{memory // low}Mi", f"{cpu * high}m/{memory * high}Mi")
-    return recommended(name, f"{cpu}m/{memory}Mi", *bounds)
-
-
 @st.composite
 def vpas(draw: st.DrawFn) -> Vpa:
     """Draw a VPA for one or both of two containers."""
@@ -105,18 +87,6 @@ def vpas(draw: st.DrawFn) -> Vpa:
     return vpa_of(draw(st.sampled_from([IPOR, RECREATE])), *found, minimum=1, policies=(policy,))
 
 
-@st.composite
-def limit_ranges(draw: st.DrawFn) -> tuple[LimitRangeItem, ...]:
-    """Draw LimitRanges for pods and containers."""
-    made: list[LimitRangeItem] = []
-    for kind in draw(st.lists(st.sampled_from(LimitType), unique=True)):
-        least, more = draw(st.integers(0, 200)), draw(SIZES)
-        minimum = f"{least}m/{least}Mi" if least > 100 else None
-        maximum = f"{3 * (least + more)}m/{3 * (least + more)}Mi" if draw(st.booleans()) else None
-        made.append(limit_range(kind, minimum=minimum, maximum=maximum))
-    return tuple(made)
-
-
 def room_for(subject: Pod, more: int) -> ResourceList:
     """Return requests of a pod as a whole that leave so much, in thousandths of a core and mebibytes."""
     asked = pod_total(subject, Side.REQUESTS, Basis.SPEC)
@@ -124,7 +94,13 @@ def room_for(subject: Pod, more: int) -> ResourceList:
     return {name: Quantity(asked.get(name, 0) + extra[name]) for name in extra}
 
 
-@given(st.tuples(containers("c"), containers("d")), vpas(), limit_ranges(), st.one_of(st.none(), SIZES), st.booleans())
+@given(
+    st.tuples(containers("c"), containers("d")),
+    vpas(),
+    limit_ranges(width=3),
+    st.one_of(st.none(), SIZES),
+    st.booleans(),
+)
 def test_nothing_is_done_about_a_pod_as_admission_made_it(
     template: tuple[Container, ...], wanted: Vpa, items: tuple[LimitRangeItem, ...], room: int | None, is_known: bool
 ) -> None:

@@ -16,6 +16,7 @@ from autoscaling.pod import Container, ContainerStatus
 from autoscaling.vpa import ContainerPolicy, ControlledValues, ScalingMode, Vpa
 from tests.builders import container, limit_range, pod, printed, recommended
 from tests.updater.disruptions import ready
+from tests.updater.drawing import containers, entries, limit_ranges
 from tests.updater.situations import EVENKEEL, GATES_ON, HOUR, IPOR, RECREATE, Scene, replica_set, small, vpa_of
 from updater.decision import Action
 from updater.resized_pod import resized
@@ -90,49 +91,27 @@ def test_one_such_pod_stops_no_other(
     assert made.played().said == expected, row
 
 
-SIZES = st.integers(1, 40).map(lambda n: 25 * n)
-
-
-@st.composite
-def containers(draw: st.DrawFn, name: str) -> Container:
-    """Draw a container of a template."""
-    cpu, memory, ratio = draw(SIZES), draw(SIZES), draw(st.integers(1, 3))
-    requests = draw(st.sampled_from([f"{cpu}m/{memory}Mi"] * 4 + ["-"]))
-    limits = draw(st.sampled_from(["-", f"{cpu * ratio}m/{memory * ratio}Mi", f"-/{memory}Mi"]))
-    return container(name, requests, "-" if requests == "-" else limits)
-
-
 @st.composite
 def vpas(draw: st.DrawFn) -> Vpa:
     """Draw a VPA for one or both of two containers, with bounds of any width."""
-    entries = []
-    for name in draw(st.sampled_from([("c",), ("c", "d")])):
-        cpu, memory, low, high = draw(SIZES), draw(SIZES), draw(st.integers(1, 4)), draw(st.integers(1, 4))
-        bounds = (f"{cpu // low}m/{memory // low}Mi", f"{cpu * high}m/{memory * high}Mi")
-        entries.append(recommended(name, f"{cpu}m/{memory}Mi", *bounds))
+    found = [draw(entries(name)) for name in draw(st.sampled_from([("c",), ("c", "d")]))]
     values = draw(st.sampled_from(ControlledValues))
-    off = (ContainerPolicy("d", mode=ScalingMode.OFF),) if len(entries) == 1 else ()
+    off = (ContainerPolicy("d", mode=ScalingMode.OFF),) if len(found) == 1 else ()
     return vpa_of(
         draw(st.sampled_from([IPOR, RECREATE])),
-        *entries,
+        *found,
         minimum=1,
         policies=(ContainerPolicy("*", controlled_values=values), *off),
     )
 
 
-@st.composite
-def limit_ranges(draw: st.DrawFn) -> tuple[LimitRangeItem, ...]:
-    """Draw LimitRanges for pods and containers."""
-    made: list[LimitRangeItem] = []
-    for kind in draw(st.lists(st.sampled_from(LimitType), unique=True)):
-        least, more = draw(st.integers(0, 200)), draw(SIZES)
-        minimum = f"{least}m/{least}Mi" if least > 100 else None
-        maximum = f"{least + more}m/{least + more}Mi" if draw(st.booleans()) else None
-        made.append(limit_range(kind, minimum=minimum, maximum=maximum))
-    return tuple(made)
-
-
-@given(st.tuples(containers("c"), containers("d")), vpas(), limit_ranges(), st.sampled_from([0, 13]), st.booleans())
+@given(
+    st.tuples(containers("c", asks=4, asks_nothing=1), containers("d", asks=4, asks_nothing=1)),
+    vpas(),
+    limit_ranges(),
+    st.sampled_from([0, 13]),
+    st.booleans(),
+)
 def test_nothing_is_done_about_a_pod_as_admission_made_it(
     template: tuple[Container, ...], wanted: Vpa, items: tuple[LimitRangeItem, ...], hours: int, is_known: bool
 ) -> None:
