@@ -18,6 +18,7 @@ from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
 _SAME_FLAGS = ("--recommender-interval=10s", "--pod-recommendation-min-memory-mb=100")
 # One bucket is 5 % wide; the two engines do not fetch at the same moment.
 _ONE_BUCKET = 1.06
+_MOST_CPU = text_at(POLICY, "maxAllowed", "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def recommended(kube: Kube, name: str) -> JsonObject:
     status = kube.read(Group.UPSTREAM.resource, name)
     entries = objects_at(status, "status", "recommendation", "containerRecommendations")
     assert len(entries) == 1, f"{name} has no recommendation yet"
-    assert at(entries[0], "target", "cpu") == "400m", f"{name} has not seen the burning yet"
+    assert at(entries[0], "target", "cpu") == _MOST_CPU, f"{name} has not seen the burning yet"
     return entries[0]
 
 
@@ -71,7 +72,7 @@ def test_both_recommend_the_same(side_by_side: tuple[Kube, Installation], capsys
 
     def alike() -> tuple[JsonObject, JsonObject]:
         ours, theirs = recommended(kube, "ours"), recommended(kube, "peer")
-        assert at(ours, "target") == at(theirs, "target") == {"cpu": "400m", "memory": "100Mi"}
+        assert at(ours, "target") == at(theirs, "target") == {"cpu": _MOST_CPU, "memory": "100Mi"}
         assert at(ours, "upperBound") == at(theirs, "upperBound")
         assert at(ours, "uncappedTarget", "memory") == at(theirs, "uncappedTarget", "memory")
         cpu = sorted(Quantity.parse(text_at(side, "uncappedTarget", "cpu")).milli_value() for side in (ours, theirs))
