@@ -20,7 +20,7 @@ from autoscaling.pod_budget import Budget, Move, Pair, Stage
 from autoscaling.pod_totals import Side, in_start_order
 from autoscaling.quantity import Quantity
 from autoscaling.resources import CONTROLLED, CPU, ContainerResources, ResourceList
-from autoscaling.target_resources import ContainerTarget
+from autoscaling.target_resources import NOTHING, ContainerTarget
 
 Targets = tuple[ContainerTarget, ...]
 
@@ -151,10 +151,10 @@ class _Fitting:
 
     def _pair(self, container: Container, target: ContainerTarget | None) -> Pair:
         """Return request and limit of a container as the API server would have them."""
-        resources = container.resources
-        limits = {**(resources.limits or {}), **(target.limits if target else {})}
-        requests = {**limits, **(resources.requests or {}), **(target.requests if target else {})}
-        request, limit = requests.get(self.name), limits.get(self.name)
+        resources = (target or NOTHING).merged_into(container.resources)
+        request, limit = (
+            amounts.get(self.name) if amounts else None for amounts in (resources.requests, resources.limits)
+        )
         return Pair(request.milli_value() if request else 0, None if limit is None else limit.milli_value())
 
     def _clamped(self, pair: Pair, *, is_limit_set: bool) -> Pair:
@@ -303,10 +303,9 @@ def _resulting(pod: Pod, targets: Targets) -> Pod:
 
 
 def _given(container: Container, target: ContainerTarget) -> Container:
-    resources = container.resources
-    limits = {**(resources.limits or {}), **target.limits}
-    requests = {**limits, **(resources.requests or {}), **target.requests}
+    resources = target.merged_into(container.resources)
     rounded = (
-        {key: Quantity.of_milli(amount.milli_value()) for key, amount in each.items()} for each in (requests, limits)
+        {key: Quantity.of_milli(amount.milli_value()) for key, amount in (each or {}).items()}
+        for each in (resources.requests, resources.limits)
     )
     return replace(container, resources=ContainerResources(*rounded))

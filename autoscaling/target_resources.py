@@ -28,6 +28,14 @@ class ContainerTarget:
     notes: tuple[str, ...] = ()
     held_back: tuple[str, ...] = ()
 
+    def merged_into(self, resources: ContainerResources) -> ContainerResources:
+        """Return a container's resources with this set, as the API server stores them.
+
+        A container requests what it is limited to where it requests nothing (resize 1.2).
+        """
+        limits = {**(resources.limits or {}), **self.limits}
+        return ContainerResources({**limits, **(resources.requests or {}), **self.requests}, limits)
+
 
 NOTHING = ContainerTarget()
 

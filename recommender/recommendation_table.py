@@ -115,8 +115,8 @@ class RecommendationTable:
         groups, counts = self.entries_of(places)
         entries = self._entries(groups)
         ends = np.cumsum(counts)
-        columns = zip(places.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True)
-        return [self.adjusted.get(place) or Recommendation(tuple(entries[begin:end])) for place, begin, end in columns]
+        spans = zip((ends - counts).tolist(), ends.tolist(), strict=True)
+        return [Recommendation(tuple(entries[begin:end])) for begin, end in spans]
 
     def entry(self, group: int) -> ContainerRecommendation:
         """Return what the columns tell of one group as an object."""

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import UpdateMode, Vpa
-from autoscaling.workload import NO_TEMPLATE, Template, Workload
+from autoscaling.workload import Template, Workload
 from updater.backoff import Backoff
 from updater.eviction_loop import Loops
 from updater.infeasible import InfeasibleMemory, InfeasibleResizes
@@ -22,6 +22,7 @@ from updater.room_watch import RoomWatch
 from updater.settings import Settings
 from updater.storm_levels import StormLevels, StormLimits
 from updater.surroundings import UNKNOWN, Surroundings
+from updater.templates import template_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,8 @@ class Circumstances:
     workloads: Mapping[ObjectRef, Workload] = field(default_factory=dict)
 
     def template_of(self, group: ObjectRef) -> Template:
-        """Return what the template of a direct controller asks for, empty where nobody asks or knows (updater K-17)."""
-        workload = self.workloads.get(group) if self.settings.behaviour.templates_are_read else None
-        return workload.template if workload is not None else NO_TEMPLATE
+        """Return what the template of a direct controller asks for (see ``templates.template_of``)."""
+        return template_of(group, self.workloads, self.settings.behaviour)
 
     @property
     def is_in_place_only(self) -> bool:

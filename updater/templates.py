@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from autoscaling.behaviour import Behaviour
 from autoscaling.limit_range_check import completed
 from autoscaling.limitrange import LimitRangeItem
+from autoscaling.objectref import ObjectRef
 from autoscaling.pod import Pod
 from autoscaling.policy import container_policy, controlled_values
 from autoscaling.resources import CONTROLLED, ContainerResources
+from autoscaling.target_resources import NOTHING
 from autoscaling.vpa import ControlledValues, Vpa
-from autoscaling.workload import Template
+from autoscaling.workload import NO_TEMPLATE, Template, Workload
+
+
+def template_of(group: ObjectRef, workloads: Mapping[ObjectRef, Workload], behaviour: Behaviour) -> Template:
+    """Return what the template of a direct controller asks for, empty where nobody asks or knows (updater K-17)."""
+    workload = workloads.get(group) if behaviour.templates_are_read else None
+    return workload.template if workload is not None else NO_TEMPLATE
 
 
 def made_anew(pod: Pod, template: Template, items: Iterable[LimitRangeItem]) -> Pod:
@@ -27,7 +36,7 @@ def made_anew(pod: Pod, template: Template, items: Iterable[LimitRangeItem]) -> 
 
     Spec: updater K-17, resize 1.2, 1.5.
     """
-    told = {name: _defaulted(resources) for name, resources in template.items()}
+    told = {name: NOTHING.merged_into(resources) for name, resources in template.items()}
     bare = replace(
         pod,
         containers=tuple(replace(c, resources=told.get(c.name, c.resources)) for c in pod.containers),
@@ -62,12 +71,6 @@ def with_own_ratios(pod: Pod, template: Template, vpa: Vpa, items: Iterable[Limi
         containers=tuple(replace(c, resources=taken.get(c.name, c.resources)) for c in pod.containers),
         statuses=tuple(replace(s, resources=taken.get(s.name, s.resources)) for s in pod.statuses),
     )
-
-
-def _defaulted(resources: ContainerResources) -> ContainerResources:
-    """Return resources as the API server stores them."""
-    limits = resources.limits or {}
-    return ContainerResources({**limits, **(resources.requests or {})}, limits)
 
 
 def _is_scaled(vpa: Vpa, name: str) -> bool:

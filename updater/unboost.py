@@ -33,7 +33,7 @@ from updater.selection import Member
 from updater.settings import Settings
 from updater.shaping import Hindrance, Proposal
 from updater.surroundings import UNKNOWN, Surroundings
-from updater.templates import with_own_ratios
+from updater.templates import template_of, with_own_ratios
 
 Targets = tuple[ContainerTarget | None, ...]
 """What each container of a pod gets; None for one that is left out altogether."""
@@ -155,11 +155,10 @@ def unboost(pod: Pod, expired: tuple[str, ...], around: UnboostContext) -> Decis
 
 
 def _template(member: Member | None, around: UnboostContext) -> Template:
-    """Return what the template of a pod's controller asks for, empty where nobody asks or knows (updater K-17)."""
-    if member is None or not around.settings.behaviour.templates_are_read:
+    """Return what the template of a pod's controller asks for, empty where the pod has none (updater K-17)."""
+    if member is None:
         return NO_TEMPLATE
-    workload = around.workloads.get(member.group)
-    return workload.template if workload is not None else NO_TEMPLATE
+    return template_of(member.group, around.workloads, around.settings.behaviour)
 
 
 def _obstacle(pod: Pod, group: Group | Reason, settings: Settings) -> Reason | None:
