@@ -5,7 +5,8 @@ All amounts are of one resource and in thousandths of its unit, which is what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -96,18 +97,13 @@ class Budget:
         """
         values = [move.floor for move in moves]
         self._raise(values, moves, grain)
-        goals = tuple(values)
-        for bound in self.least:
-            self._lift(values, moves, bound, grain)
-        for index, goal in enumerate(goals):
-            if values[index] != goal:
-                self._lower(values, index, goal, grain)
+        self._fall(values, moves, grain)
         return tuple(values)
 
     def _raise(self, values: list[Pair], moves: Sequence[Move], grain: int) -> None:
-        """Let rises go as far as they may, in place."""
+        """Let rises go as far as they may, in place; who cannot go one grain is left where it is."""
         rising = [index for index, move in enumerate(moves) if move.is_rise]
-        still = frozenset(rising)
+        still = frozenset(index for index in rising if self._steps_up(values, index, moves[index].new, grain))
         while still:
             share, held = self._share(values, moves, still)
             for index in still:
@@ -115,9 +111,8 @@ class Budget:
                 values[index] = values[index].towards(goal, share, grain) if held else goal
             still = still - held if held else frozenset()
         for index in rising:
-            before, values[index] = values[index], _stepped(values[index], moves[index].new, grain)
-            if any(self._total(values, stage, side) > most for stage in self.stages for side, most in self.most):
-                values[index] = before
+            goal = moves[index].new
+            values[index] = _risen_by(values[index], goal, self._steps_up(values, index, goal, grain) * grain)
 
     def _share(
         self, values: list[Pair], moves: Sequence[Move], still: frozenset[int]
@@ -133,28 +128,59 @@ class Budget:
                     share, held = Fraction(room, rise), frozenset(i for i, gap in gaps.items() if gap > 0)
         return share, held
 
-    def _lift(self, values: list[Pair], moves: Sequence[Move], bound: tuple[Side, int], grain: int) -> None:
-        """Take falls back until the sums are large enough on one side, in place."""
-        side, least = bound
-        short = least - self._largest(values, side)
-        falls = {i: move.begin.on(side) - values[i].on(side) for i, move in enumerate(moves) if not move.is_rise}
-        falling, fall = [index for index, amount in falls.items() if amount > 0], sum(falls.values())
-        if short <= 0 or fall <= 0:
-            return
-        kept = max(1 - Fraction(short, fall), Fraction(0))
-        for index in falling:
-            values[index] = _fallen(moves[index].begin, values[index], kept, grain)
+    def _fall(self, values: list[Pair], moves: Sequence[Move], grain: int) -> None:
+        """Take back what falls too far, in place; who cannot go one grain is left where it began."""
+        goals = {index: values[index] for index, move in enumerate(moves) if not move.is_rise}
+        for index in goals:
+            values[index] = moves[index].begin
+        steps = {index: self._steps_down(values, index, goal, grain) for index, goal in goals.items()}
+        falling = {index: goal for index, goal in goals.items() if steps[index] > 0}
+        for index, goal in falling.items():
+            values[index] = goal
+        for bound in self.least:
+            self._lift(values, moves, falling, bound, grain)
+        for index, goal in falling.items():
+            values[index] = _fallen_by(values[index], goal, self._steps_down(values, index, goal, grain) * grain)
 
-    def _lower(self, values: list[Pair], index: int, goal: Pair, grain: int) -> None:
-        """Let one container fall as far as the sums bear it, in place: by what rounding, or both sides, left over."""
-        given = values[index]
-        low, high = 0, max(given.on(side) - goal.on(side) for side in Side) // grain + 1
-        while low < high:
-            steps = (low + high + 1) // 2
-            values[index] = _fallen_by(given, goal, steps * grain)
-            is_enough = all(self._largest(values, side) >= least for side, least in self.least)
-            low, high = (steps, high) if is_enough else (low, steps - 1)
-        values[index] = _fallen_by(given, goal, low * grain)
+    def _lift(
+        self, values: list[Pair], moves: Sequence[Move], falling: Collection[int], bound: tuple[Side, int], grain: int
+    ) -> None:
+        """Take the same share of all falls back until the sums are large enough on one side, in place."""
+        side, least = bound
+        shares = [Fraction(0)]
+        for stage in self.stages:
+            fall = sum(moves[i].begin.on(side) - values[i].on(side) for i in stage.members.intersection(falling))
+            short = least - self._total(values, stage, side)
+            if short <= 0:
+                return
+            if short <= fall:
+                shares.append(1 - Fraction(short, fall))
+        for index in falling:
+            values[index] = _fallen(moves[index].begin, values[index], max(shares), grain)
+
+    def _steps_up(self, values: Sequence[Pair], index: int, goal: Pair, grain: int) -> int:
+        """Return how many grains one container may rise while the others stay."""
+        old = values[index]
+        gaps = {side: goal.on(side) - old.on(side) for side in Side}
+
+        def is_allowed(steps: int) -> bool:
+            new = _replaced(values, index, _risen_by(old, goal, steps * grain))
+            bound = [(side, most) for side, most in self.most if gaps[side] > 0]
+            mine = [stage for stage in self.stages if index in stage.members]
+            return all(self._total(new, stage, side) <= most for side, most in bound for stage in mine)
+
+        return _most_steps(max(gaps.values()), grain, is_allowed)
+
+    def _steps_down(self, values: Sequence[Pair], index: int, goal: Pair, grain: int) -> int:
+        """Return how many grains one container may fall while the others stay."""
+        old = values[index]
+        gaps = {side: old.on(side) - goal.on(side) for side in Side}
+
+        def is_allowed(steps: int) -> bool:
+            new = _replaced(values, index, _fallen_by(old, goal, steps * grain))
+            return all(self._largest(new, side) >= least for side, least in self.least if gaps[side] > 0)
+
+        return _most_steps(max(gaps.values()), grain, is_allowed)
 
     def _largest(self, values: Sequence[Pair], side: Side) -> int:
         """Return what the largest stage comes to on one side."""
@@ -166,10 +192,20 @@ class Budget:
         return stage.fixed.on(side) + sum(values[index].on(side) for index in stage.members)
 
 
-def _stepped(value: Pair, goal: Pair, grain: int) -> Pair:
-    """Return a pair one grain nearer to its goal, where it is below."""
-    request = min(value.request + grain, max(goal.request, value.request))
-    limit = value.limit if value.limit is None or goal.limit is None else min(value.limit + grain, goal.limit)
+def _most_steps(gap: int, grain: int, is_allowed: Callable[[int], bool]) -> int:
+    """Return the largest number of grains within a gap that is allowed, where all smaller ones are, too."""
+    return bisect_left(range(1, -(-gap // grain) + 1), 1, key=lambda steps: 0 if is_allowed(steps) else 1)
+
+
+def _replaced(values: Sequence[Pair], index: int, value: Pair) -> list[Pair]:
+    """Return amounts of containers with one of them changed."""
+    return [*values[:index], value, *values[index + 1 :]]
+
+
+def _risen_by(value: Pair, goal: Pair, amount: int) -> Pair:
+    """Return a pair so much nearer to its goal, where it is below."""
+    request = min(value.request + amount, max(goal.request, value.request))
+    limit = value.limit if value.limit is None or goal.limit is None else min(value.limit + amount, goal.limit)
     return Pair(request if limit is None else min(request, limit), limit)
 
 
@@ -178,7 +214,7 @@ def _fallen(old: Pair, new: Pair, share: Fraction, grain: int) -> Pair:
     request = old.request - (share * (old.request - new.request) // grain) * grain
     if old.limit is None or new.limit is None:
         return Pair(request, new.limit)
-    return Pair(request, old.limit - (share * (old.limit - new.limit) // grain) * grain)
+    return Pair(request, max(request, old.limit - (share * (old.limit - new.limit) // grain) * grain))
 
 
 def _fallen_by(value: Pair, goal: Pair, amount: int) -> Pair:

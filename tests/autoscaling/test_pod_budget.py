@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autoscaling.pod_budget import Budget, Move, Pair, Stage
@@ -46,6 +46,13 @@ SETTLED: list[tuple[str, Budget, list[Move], list[tuple[int, int | None]]]] = [
     ("beyond:B-16 beside a start", Budget(
         (Stage(frozenset({0, 1})), Stage(frozenset({1}), Pair(50, 50))), ((REQUESTS, 65),)),
      [move((10, None), (20, None)), move((10, None), (30, None))], [(20, None), (15, None)]),
+    ("beyond:B-17 another stage is beyond the budget", Budget(
+        (Stage(frozenset({0})), Stage(frozenset({1}), Pair(70, 70))), ((REQUESTS, 65),)),
+     [move((10, None), (20, None)), move((10, None), (30, None))], [(20, None), (10, None)]),
+    ("beyond:B-12 one grain of a limit would take its request along", Budget(together(1), (), ((REQUESTS, 1),)),
+     [move((1, 3), (0, 0))], [(1, 3)]),
+    ("beyond:B-12 a limit falls where requests may", Budget(together(2), (), ((REQUESTS, 1),)),
+     [move((1, 3), (0, 0)), move((1, 1), (1, 1))], [(0, 0), (1, 1)]),
 ]  # fmt: skip
 
 
@@ -74,10 +81,11 @@ def budgets(draw: st.DrawFn) -> tuple[Budget, list[Move], int]:
     inits = draw(st.lists(st.builds(Stage, members, pairs(grain, is_limited=True)), max_size=2))
     stages = (*inits, Stage(frozenset(range(len(moves)))))
     most, least = [], []
+    part = st.sampled_from((0, grain // 3))
     for side in draw(st.lists(st.sampled_from(Side), unique=True)):
         sums = [stage_sum([m.old for m in moves], stage, side) for stage in stages]
-        most.append((side, max(sums) + draw(st.integers(0, 30)) * grain))
-        least.append((side, max(sums) - draw(st.integers(0, 30)) * grain))
+        most.append((side, max(sums) + draw(st.integers(0, 30)) * grain + draw(part)))
+        least.append((side, max(sums) - draw(st.integers(0, 30)) * grain - draw(part)))
     return Budget(stages, tuple(most), tuple(least) if draw(st.booleans()) else ()), moves, grain
 
 
@@ -99,7 +107,15 @@ def test_nobody_is_left_with_less_than_needed_and_no_sum_is_too_large(drawn: tup
             assert low <= value.on(side) <= high
 
 
+A_REQUEST_THAT_IS_HELD_HOLDS_ITS_LIMIT = (
+    Budget((Stage(frozenset(), Pair(1, 1)), *together(2)), ((REQUESTS, 2),), ((REQUESTS, 2),)),
+    [move((1, 3), (0, 0)), move((1, 1), (0, 0))],
+    1,
+)
+
+
 @given(budgets())
+@example(A_REQUEST_THAT_IS_HELD_HOLDS_ITS_LIMIT)
 def test_settled_again_nothing_changes(drawn: tuple[Budget, list[Move], int]) -> None:
     """Spec: case:46."""
     budget, moves, grain = drawn
