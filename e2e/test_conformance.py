@@ -32,6 +32,13 @@ SHOWN = [
     if row.variant in _SETTINGS and row.needs <= ABILITIES
 ]
 """One kind of node after the other, so that each is started once."""
+PATIENT = frozenset({"resize:R12", "resize:R18", "resize:R19"})
+"""Scenarios that wait for minutes until the kubelet would try again: on a cluster of their own, beside the others."""
+
+
+def _group(identity: str) -> str:
+    """Return which scenarios follow each other on one cluster."""
+    return "patience" if identity in PATIENT else "conformance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +60,22 @@ class Ground:
 class Grounds:
     """The cluster of the scenario before, in place of which another one is started where a scenario needs that."""
 
-    variant: Variant | None = None
+    kind: tuple[str, Variant] | None = None
     ground: Ground | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
-    def of(self, variant: Variant) -> Ground:
-        """Return a cluster whose node is as a scenario needs it."""
-        if self.ground is None or self.variant is not variant:
+    def of(self, group: str, variant: Variant) -> Ground:
+        """Return a group's cluster whose node is as a scenario needs it."""
+        if self.ground is None or self.kind != (group, variant):
             self.stack.close()
-            self.variant, self.ground = variant, self.stack.enter_context(started(variant))
+            self.kind, self.ground = (group, variant), self.stack.enter_context(started(group, variant))
         return self.ground
 
 
 @contextmanager
-def started(variant: Variant) -> Iterator[Ground]:
+def started(group: str, variant: Variant) -> Iterator[Ground]:
     """A cluster of one node for the time of a ``with`` block, beside the one that the other tests use."""
-    root = Path(f"{DEFAULT_ROOT}-conformance")
+    root = Path(f"{DEFAULT_ROOT}-{group}")
     manifests = root / "static-pods"
     manifests.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
@@ -82,7 +89,7 @@ def started(variant: Variant) -> Iterator[Ground]:
     try:
         start_with_retry(cluster, (NodeSpec(1, {}, settings | _SETTINGS[variant]),))
         manifests.mkdir(exist_ok=True)
-        with api_socket(cluster, "conformance") as api:
+        with api_socket(cluster, group) as api:
             yield Ground(cluster, api, manifests)
     finally:
         cluster.down()
@@ -96,15 +103,17 @@ def grounds() -> Iterator[Grounds]:
         yield kept
 
 
+@pytest.mark.xdist_group("conformance")
 def test_enough_scenarios_are_shown() -> None:
     assert len(_MODULES) == 4
     assert len(SHOWN) >= _LEAST_ROWS
+    assert set(SHOWN) > PATIENT
 
 
-@pytest.mark.parametrize("identity", SHOWN)
+@pytest.mark.parametrize("identity", [pytest.param(i, marks=pytest.mark.xdist_group(_group(i))) for i in SHOWN])
 def test_scenario(identity: str, grounds: Grounds) -> None:
     row = ROWS[identity]
-    ground = grounds.of(row.variant)
+    ground = grounds.of(_group(identity), row.variant)
     bench = RealBench(ground.cluster, ground.api, ground.manifests, identity.replace(":", "-").lower())
     with bench.running():
         row.play(Lab(bench))
