@@ -87,6 +87,7 @@ class Verdict:
         warnings: For whoever submitted the object.
         denial: None lets the object in.
         to_look_up: A controller that has to be known before pods like this one can be matched.
+        is_dry_run: Whether nothing comes of it, whatever was decided.
     """
 
     subject: Subject
@@ -99,6 +100,7 @@ class Verdict:
     warnings: tuple[str, ...] = ()
     denial: Denial | None = None
     to_look_up: ControllerKey | None = None
+    is_dry_run: bool = False
 
     @property
     def is_allowed(self) -> bool:

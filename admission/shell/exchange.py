@@ -54,11 +54,13 @@ class Question:
     Args:
         uid: What the answer has to repeat; empty where it could not be read.
         request: None where there is nothing to review, and then ``problem`` says why.
+        is_dry_run: Whether the API server only tries what it would do.
     """
 
     uid: str
     request: ReviewRequest | None
     problem: Verdict | None = None
+    is_dry_run: bool = False
 
 
 def read_question(body: bytes, rules: ReviewRules) -> Question:
@@ -73,13 +75,14 @@ def read_question(body: bytes, rules: ReviewRules) -> Question:
         return Question("", None, verdict)
     if request is None:
         return Question("", None, Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST))
-    return Question(request.uid, _request(request, rules))
+    return Question(request.uid, _request(request, rules), is_dry_run=bool(request.dry_run))
 
 
 def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None = None) -> Verdict:
     """Decide on a question that was read; see ``review`` for the memory."""
     if question.request is not None:
-        return review(question.request, view, rules, memory)
+        verdict = review(question.request, view, rules, memory)
+        return replace(verdict, is_dry_run=True) if question.is_dry_run else verdict
     return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
 
 

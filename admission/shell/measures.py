@@ -12,6 +12,7 @@ class AdmissionMeasures:
     """Every own family of the admission controller."""
 
     reviews: Counter
+    dry_runs: Counter
     certificate_end: Gauge
     certificate_step: Counter
     registered: Gauge
@@ -24,7 +25,13 @@ class AdmissionMeasures:
         return cls(
             reviews=Counter(
                 f"{name}_reviews_total",
-                "Reviews by kind of object and by the reason for their verdict",
+                "Reviews by kind of object and by the reason for their verdict, without dry runs",
+                ("resource", "reason"),
+                registry=registry,
+            ),
+            dry_runs=Counter(
+                f"{name}_dry_runs_total",
+                "Reviews of what is only tried, by kind of object and by the reason for their verdict",
                 ("resource", "reason"),
                 registry=registry,
             ),

@@ -85,6 +85,7 @@ class Endpoint:
     _steps: Labelled[Histogram] = field(init=False)
     _latencies: Labelled[Histogram] = field(init=False)
     _reviews: Labelled[Counter] = field(init=False)
+    _dry_runs: Labelled[Counter] = field(init=False)
     _pods: Labelled[Counter] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +93,7 @@ class Endpoint:
         self._steps = Labelled(self.metrics.execution_latency)
         self._latencies = Labelled(self.metrics.latency)
         self._reviews = Labelled(self.measures.reviews)
+        self._dry_runs = Labelled(self.measures.dry_runs)
         self._pods = Labelled(self.metrics.pods)
 
     def wants_body(self, request: Request) -> bool:
@@ -113,7 +115,8 @@ class Endpoint:
             self._step("write_response", ended - writing)
         self._step("total", ended - request.began)
         self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - request.began)
-        self._reviews[verdict.subject.value, verdict.reason.value].inc()
+        reviews = self._dry_runs if verdict.is_dry_run else self._reviews
+        reviews[verdict.subject.value, verdict.reason.value].inc()
         if verdict.subject is Subject.POD:
             is_applied = "true" if verdict.outcome is Outcome.APPLIED else "false"
             self._pods[(is_applied,)].inc()
@@ -177,6 +180,8 @@ def _log(uid: str, verdict: Verdict) -> None:
         fields["vpa"] = verdict.vpa
     if verdict.detail:
         fields["detail"] = verdict.detail
+    if verdict.is_dry_run:
+        fields["dry_run"] = True
     log.log(level, "review decided", **fields)
 
 

@@ -46,6 +46,7 @@ class AdmissionRequest(_Wire, frozen=True):
     name: str = ""
     namespace: str = ""
     operation: str = ""
+    dry_run: bool | None = None
     object: msgspec.Raw = _ABSENT
     old_object: msgspec.Raw = _ABSENT
 

@@ -43,6 +43,7 @@ LATENCY = "vpa_admission_controller_admission_latency_seconds_count"
 STEPS = "vpa_admission_controller_execution_latency_seconds_count"
 PODS = "vpa_admission_controller_admission_pods_total"
 REVIEWS = "evenkeel_admission_reviews_total"
+DRY_RUNS = "evenkeel_admission_dry_runs_total"
 POD = {
     "metadata": {
         "name": "p",
@@ -130,6 +131,16 @@ async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
     assert webhook.count(LATENCY, status="skipped", resource="Pod") == 1
     assert webhook.count(PODS, applied="false") == 1
     assert webhook.count(REVIEWS, resource="Pod", reason="NoController") == 1
+
+
+async def test_what_is_only_tried_counts_apart(certificates: CertificateSet) -> None:
+    """Spec: admission:3 (no side effects), admission:11: upstream's family counts every pod that was asked about."""
+    async with running_webhook(view, certificates) as webhook:
+        asked = [await ask(webhook, pod_review(POD, dryRun=tried), certificates) for tried in (True, False, None)]
+    assert asked[0] == asked[1] == asked[2]
+    assert webhook.count(DRY_RUNS, resource="Pod", reason="Patched") == 1
+    assert webhook.count(REVIEWS, resource="Pod", reason="Patched") == 2
+    assert webhook.count(PODS, applied="true") == 3
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "text/plain", "APPLICATION/JSON"])
