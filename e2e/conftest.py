@@ -22,6 +22,7 @@ _NODES = 2
 _LONGEST_NAMESPACE = 50
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Keep what uses this cluster in one process, where tests are shared out among several."""
     for item in items:

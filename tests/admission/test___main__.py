@@ -164,7 +164,7 @@ def config_for(folder: Path, group: ApiGroup = ApiGroup.EVENKEEL, **flags: objec
 
 
 async def test_a_pod_gets_its_resources_through_the_webhook(tmp_path: Path) -> None:
-    """Spec: admission:1, admission:3, admission:7.3, admission:9, product sections 1 and 2."""
+    """Spec: admission:1.6, admission:5.23, admission:7.3.1, admission:7.3.2, product sections 1 and 2."""
     server = api_server(ApiGroup.EVENKEEL)
     async with running(server, config_for(tmp_path, webhook_timeout_seconds=10), tmp_path) as run:
         await eventually(lambda: run.registration() is not None and run.has("caches filled"))
@@ -245,7 +245,7 @@ async def test_it_takes_upstreams_place_with_upstreams_files_and_registration(tm
 
 
 async def test_somebody_else_may_register_and_provide(tmp_path: Path) -> None:
-    """Spec: admission:1.6, admission:9; then nobody has to be elected."""
+    """Spec: admission:1.6; then nobody has to be elected."""
     server = api_server(ApiGroup.EVENKEEL)
     authority = Authority()
     pair = authority.issue("evenkeel-webhook.evenkeel-system.svc")
@@ -271,7 +271,7 @@ async def fails_to_start(config: AdmissionConfig, folder: Path) -> str:
 
 
 async def test_a_pair_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None:
-    """Spec: admission:1.5, admission:2."""
+    """Spec: admission:1.5, admission:2.5."""
     for name in ("serverCert.pem", "serverKey.pem"):
         (tmp_path / name).write_text("rubbish")
     assert "certificate" in await fails_to_start(config_for(tmp_path), tmp_path)
@@ -285,7 +285,7 @@ def test_the_command_says_why_it_does_not_start(tmp_path: Path) -> None:
 
 
 def test_what_flags_register(tmp_path: Path) -> None:
-    """Spec: admission:3, admission:13.4."""
+    """Spec: admission:3.2, admission:3.7, admission:3.11, admission:13.4."""
     plain = registration_settings(config_for(tmp_path))
     assert plain.target == ServiceTarget("evenkeel-system", "evenkeel-webhook")
     assert (plain.name, plain.webhook) == ("evenkeel-webhook-config", "pods.autoscaling.evenkeel.dev")
@@ -301,7 +301,7 @@ def test_what_flags_register(tmp_path: Path) -> None:
 
 
 def test_what_the_webhook_is_called_by(tmp_path: Path) -> None:
-    """Spec: admission:3, register by URL."""
+    """Spec: admission:3.7, register by URL."""
     service = config_for(tmp_path)
     assert server_name(service) == "evenkeel-webhook.evenkeel-system.svc"
     assert called_as(service) == {"evenkeel-webhook.evenkeel-system", "evenkeel-webhook.evenkeel-system.svc"}

@@ -55,13 +55,13 @@ def test_the_recommendation_is_boosted_and_the_original_kept() -> None:
     assert json.loads(str(operations[1][1])) == {
         "requests": {"cpu": "100m", "memory": "1Gi"},
         "limits": {"cpu": "200m", "memory": "2Gi"},
-    }, "admission:7.3"
+    }, "admission:7.3.3"
     assert resources(operations) == {
         "requests/cpu": "300m",
         "requests/memory": "1Gi",
         "limits/cpu": "600m",
         "limits/memory": "2Gi",
-    }, "admission:8"
+    }, "admission:8.9"
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_the_recommendation_is_boosted_and_the_original_kept() -> None:
     [
         ("admission:8.2 own request without a recommendation", vpa(), {"requests/cpu": "200m", "limits/cpu": "400m"}),
         (
-            "admission:8 mode Off boosts the pod's own values only",
+            "admission:8.9 mode Off boosts the pod's own values only",
             vpa(recommended("c", "1/2Gi"), mode=UpdateMode.OFF),
             {"requests/cpu": "200m", "limits/cpu": "400m"},
         ),
         (
-            "admission:8 mode Off with RequestsOnly caps",
+            "admission:8.9 mode Off with RequestsOnly caps",
             vpa(policies=[ContainerPolicy("*", controlled_values=ControlledValues.REQUESTS_ONLY)], mode=UpdateMode.OFF),
             {"requests/cpu": "200m"},
         ),
@@ -93,7 +93,7 @@ def test_what_is_boosted(row: str, the_vpa: Vpa, wanted: dict[str, str]) -> None
 
 def test_a_container_without_a_request_gets_an_explicit_zero_by_a_factor() -> None:
     operations = patch_of(pod(container("c")), boosting(vpa(mode=UpdateMode.OFF)))
-    assert resources(operations) == {"requests/cpu": "0"}, "admission:8"
+    assert resources(operations) == {"requests/cpu": "0"}, "admission:8.9"
 
 
 def test_a_factor_of_one_is_annotated_all_the_same() -> None:

@@ -73,18 +73,18 @@ def test_the_command_line_of_upstreams_manifest_is_read() -> None:
 @pytest.mark.parametrize(
     ("row", "words", "message"),
     [
-        ("admission:1", ["--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"], "exclude each other"),
-        ("admission:1", ["--status-lease-update-interval=0"], "--status-lease-update-interval must be longer than 0s"),
-        ("admission:1", ["--status-lease-update-interval=-1s"], "--status-lease-update-interval must be longer"),
-        ("admission:2", ["--min-tls-version=tls1_1"], "--min-tls-version=tls1_1: input should be"),
-        ("admission:3", ["--webhook-labels=bogus"], "--webhook-labels=bogus: a part without key or colon"),
-        ("admission:3", ["--webhook-labels=a:b,:c"], "a part without key or colon"),
-        ("admission:3", ["--webhook-timeout-seconds=0"], "--webhook-timeout-seconds=0: Kubernetes allows 1 to 30"),
-        ("admission:3", ["--webhook-timeout-seconds=31"], "--webhook-timeout-seconds=31: Kubernetes allows 1 to 30"),
-        ("admission:3", ["--register-by-url"], "--register-by-url needs --webhook-address=https://host"),
-        ("admission:3", ["--register-by-url", "--webhook-address=http://x"], "needs --webhook-address=https://host"),
-        ("admission:10", ["--port=65536"], "--port=65536: input should be less than or equal to 65535"),
-        ("admission:10", ["--port=-1"], "--port=-1: input should be greater than or equal to 0"),
+        ("admission:1.1", ["--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"], "exclude each other"),
+        ("admission:1.1", ["--status-lease-update-interval=0"], "--status-lease-update-interval must be longer than 0s"),
+        ("admission:1.1", ["--status-lease-update-interval=-1s"], "--status-lease-update-interval must be longer"),
+        ("admission:2.3", ["--min-tls-version=tls1_1"], "--min-tls-version=tls1_1: input should be"),
+        ("admission:3.2", ["--webhook-labels=bogus"], "--webhook-labels=bogus: a part without key or colon"),
+        ("admission:3.2", ["--webhook-labels=a:b,:c"], "a part without key or colon"),
+        ("admission:3.10", ["--webhook-timeout-seconds=0"], "--webhook-timeout-seconds=0: Kubernetes allows 1 to 30"),
+        ("admission:3.10", ["--webhook-timeout-seconds=31"], "--webhook-timeout-seconds=31: Kubernetes allows 1 to 30"),
+        ("admission:3.7", ["--register-by-url"], "--register-by-url needs --webhook-address=https://host"),
+        ("admission:3.7", ["--register-by-url", "--webhook-address=http://x"], "needs --webhook-address=https://host"),
+        ("admission:10.7", ["--port=65536"], "--port=65536: input should be less than or equal to 65535"),
+        ("admission:10.7", ["--port=-1"], "--port=-1: input should be greater than or equal to 0"),
     ],
 )
 def test_what_cannot_work_is_refused(row: str, words: list[str], message: str) -> None:
@@ -104,11 +104,11 @@ def test_registration_is_judged_only_where_it_takes_place() -> None:
 @pytest.mark.parametrize(
     ("row", "text", "labels"),
     [
-        ("admission:3", "", ()),
-        ("admission:3", "a:b", (("a", "b"),)),
-        ("admission:3", '"a:b, c : d:e "', (("a", "b"), ("c", "d:e"))),
-        ("admission:3", "a:", (("a", ""),)),
-        ("admission:3", '""', ()),
+        ("admission:3.2", "", ()),
+        ("admission:3.2", "a:b", (("a", "b"),)),
+        ("admission:3.2", '"a:b, c : d:e "', (("a", "b"), ("c", "d:e"))),
+        ("admission:3.2", "a:", (("a", ""),)),
+        ("admission:3.2", '""', ()),
     ],
 )
 def test_labels_of_the_webhook(row: str, text: str, labels: tuple[tuple[str, str], ...]) -> None:
@@ -130,10 +130,10 @@ def test_a_boost_has_no_cap_by_default() -> None:
 @pytest.mark.parametrize(
     ("row", "words", "environment", "lease", "service"),
     [
-        ("admission:9", [], {}, "evenkeel-system", "evenkeel-system"),
-        ("admission:9", [], {"NAMESPACE": "mine"}, "mine", "mine"),
-        ("admission:9", ["--api-group=autoscaling.k8s.io"], {}, "kube-system", "kube-system"),
-        ("admission:9", ["--status-lease-namespace=given"], {"NAMESPACE": "mine"}, "given", "mine"),
+        ("admission:9.1", [], {}, "evenkeel-system", "evenkeel-system"),
+        ("admission:9.1", [], {"NAMESPACE": "mine"}, "mine", "mine"),
+        ("admission:9.1", ["--api-group=autoscaling.k8s.io"], {}, "kube-system", "kube-system"),
+        ("admission:9.1", ["--status-lease-namespace=given"], {"NAMESPACE": "mine"}, "given", "mine"),
     ],
 )
 def test_namespaces_come_from_the_flag_then_the_environment_then_the_group(

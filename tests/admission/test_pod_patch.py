@@ -49,7 +49,7 @@ def updates(parts: str) -> tuple[str, str]:
 
 
 def test_the_worked_example() -> None:
-    """Spec: admission:7.3."""
+    """Spec: admission:7.3.1, admission:7.3.2, admission:7.2.2."""
     got = operations(pod(container("c", "50m/32Mi", "500m/64Mi")), vpa(recommended("c", "400m/100Mi")))
     assert got == [
         EMPTY_ANNOTATIONS,
@@ -63,7 +63,7 @@ def test_the_worked_example() -> None:
 
 
 def test_absent_maps_are_made_before_they_are_filled() -> None:
-    """Spec: admission:7.2 a, b, d."""
+    """Spec: admission:7.2.2 a, b, d."""
     default = NamespaceLimits(container=limit_range(LimitType.CONTAINER, default="1/-"))
     got = operations(pod(container("c")), vpa(recommended("c", "100m/10Mi")), limits=default)
     assert got == [
@@ -83,7 +83,7 @@ def test_absent_maps_are_made_before_they_are_filled() -> None:
 
 
 def test_empty_maps_count_as_present() -> None:
-    """Spec: admission:7.2.1 and 2."""
+    """Spec: admission:7.2.1, admission:7.2.2."""
     bare = Container("c", ContainerResources(requests={}, limits={}))
     got = operations(replace(pod(bare), annotations={}), vpa(recommended("c", "100m/-")))
     assert got == [
@@ -94,7 +94,7 @@ def test_empty_maps_count_as_present() -> None:
 
 
 def test_only_the_annotation_of_observed_containers_where_nothing_is_recommended() -> None:
-    """Spec: admission:7.2.3 and 4."""
+    """Spec: admission:7.2.3, admission:7.2.4."""
     got = operations(pod(container("c", "1/1Gi")), vpa(recommended("other", "1/1Gi")))
     assert got == [EMPTY_ANNOTATIONS, observed("c")]
 
@@ -132,7 +132,7 @@ def test_no_resources_object_is_made_for_nothing(present: tuple[bool, ...]) -> N
 
 
 def test_notes_on_capping_come_first() -> None:
-    """Spec: admission:7.3."""
+    """Spec: admission:7.3.1."""
     policy = ContainerPolicy("c", max_allowed=amounts("200m/-"))
     got = operations(pod(container("c", "50m/32Mi")), vpa(recommended("c", "400m/100Mi"), policies=[policy]))
     assert updates("container 0: cpu capped to maxAllowed, cpu request, memory request") in got
@@ -180,13 +180,13 @@ def test_mode_off_with_a_boost_only_notes_the_containers() -> None:
 
 @pytest.mark.parametrize("mode", [None, *(mode for mode in UpdateMode if mode is not UpdateMode.OFF)])
 def test_all_other_modes_are_alike(mode: UpdateMode | None) -> None:
-    """Spec: admission:6, last paragraph."""
+    """Spec: admission:6.11."""
     got = operations(pod(container("c", "50m/-")), vpa(recommended("c", "400m/-"), mode=mode))
     assert ("/spec/containers/0/resources/requests/cpu", "400m") in got
 
 
 def test_a_submitted_status_is_taken_as_in_force() -> None:
-    """Spec: admission:7.1, as upstream reads it."""
+    """Spec: admission:7.1.4, as upstream reads it."""
     status = ContainerStatus("c", ContainerResources(amounts("100m/-"), amounts("200m/-")))
     given_pod = replace(pod(container("c", "1/-", "1/-")), statuses=(status,))
     got = operations(given_pod, vpa(recommended("c", "300m/-")))
@@ -202,7 +202,7 @@ def test_a_pod_that_cannot_be_fitted_is_an_error_that_names_it() -> None:
 
 
 def test_names_are_escaped_and_nameless_resources_dropped() -> None:
-    """Spec: admission:7.2, admission:7.1.4."""
+    """Spec: admission:7.2.2, admission:7.1.4."""
     target = ContainerTarget(requests={"": Quantity(1), "b/c~d": Quantity.parse("2"), **amounts("1/1Ki")})
     patch = pod_patch(PodToPatch(replace(pod(container("c", "1/1Ki")), annotations={})), "v", (target,))
     assert [operation.path for operation in patch[:3]] == [

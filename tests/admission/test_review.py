@@ -172,7 +172,7 @@ UPDATES = "/metadata/annotations/vpaUpdates"
 
 
 def test_what_is_held_back_is_told() -> None:
-    """Spec: beyond:B-17, admission:7.3: in the reason, for log and metric, and in the annotation."""
+    """Spec: beyond:B-17, admission:7.3.1: in the reason, for log and metric, and in the annotation."""
     full = replace(pod(container("c", "100m/100Mi")), placement=OWN_REQUESTS)
     verdict = review(pod_request(full), view(vpa(recommended("c", "400m/200Mi"))), RULES)
     assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.HELD_BACK)
@@ -192,7 +192,7 @@ def test_what_is_held_back_is_told() -> None:
 
 
 def test_in_profile_upstream_nothing_is_held_back() -> None:
-    """Spec: admission:13 (11)."""
+    """Spec: admission:13.11."""
     full = replace(pod(container("c", "100m/100Mi")), placement=OWN_REQUESTS)
     verdict = review(pod_request(full), view(vpa(recommended("c", "400m"))), UPSTREAM_RULES)
     assert verdict.reason is Reason.PATCHED
@@ -234,16 +234,16 @@ TWO = pod(container("c", "1/1Gi", "1/1Gi"), container("large", "2/2Gi", "2/2Gi")
 
 LET_IN: list[tuple[str, ReviewRequest, ClusterView, Reason]] = [
     ("admission:6.1", pod_request(version="v2"), view(), Reason.UNSUPPORTED_POD_VERSION),
-    ("admission:12", replace(pod_request(), object=Unreadable("no JSON")), view(), Reason.UNREADABLE_POD),
-    ("admission:12", replace(pod_request(), object=None), view(), Reason.UNREADABLE_POD),
+    ("admission:12.4", replace(pod_request(), object=Unreadable("no JSON")), view(), Reason.UNREADABLE_POD),
+    ("admission:12.4", replace(pod_request(), object=None), view(), Reason.UNREADABLE_POD),
     (
-        "admission:12",
+        "admission:12.4",
         pod_request(TWO),
         view(vpa(recommended("c", "4/4Gi")), limits=UNFITTABLE),
         Reason.CANNOT_BE_CAPPED,
     ),
-    ("admission:12", pod_request(replace(POD, owners=())), view(), Reason.NO_CONTROLLER),
-    ("admission:12", pod_request(replace(POD, labels={})), view(), Reason.NO_MATCHING_VPA),
+    ("admission:12.5", pod_request(replace(POD, owners=())), view(), Reason.NO_CONTROLLER),
+    ("admission:12.5", pod_request(replace(POD, labels={})), view(), Reason.NO_MATCHING_VPA),
     ("beyond:B-32", pod_request(), view(complete=False), Reason.CACHES_NOT_SYNCED),
 ]
 
@@ -283,7 +283,7 @@ def test_a_container_without_a_recommendation_keeps_what_it_has(rules: ReviewRul
     ],
 )
 def test_another_resource_is_let_in_unchanged(group: str, resource: str, named: str) -> None:
-    """Spec: admission:4.3; upstream's objects are another resource while the own group is served."""
+    """Spec: admission:4.3.3; upstream's objects are another resource while the own group is served."""
     verdict = review(replace(pod_request(), group=group, resource=resource, object=None), view(), RULES)
     assert verdict.is_allowed
     assert (verdict.subject, verdict.outcome) == (Subject.UNKNOWN, Outcome.ERROR)
@@ -291,7 +291,7 @@ def test_another_resource_is_let_in_unchanged(group: str, resource: str, named: 
 
 
 def test_an_invalid_vpa_is_refused_with_every_error() -> None:
-    """Spec: admission:4.3, admission:12."""
+    """Spec: admission:4.3.5, admission:12.6."""
     request = vpa_request({"updatePolicy": {"updateMode": "Auto", "minReplicas": 0}, "recommenders": [{}, {}]})
     verdict = review(request, view(), RULES)
     assert (verdict.subject, verdict.outcome, verdict.reason) == (Subject.VPA, Outcome.SKIPPED, Reason.INVALID_VPA)
@@ -306,7 +306,7 @@ def test_an_invalid_vpa_is_refused_with_every_error() -> None:
 
 @pytest.mark.parametrize("submitted", [Unreadable("spec is a string"), None])
 def test_an_unreadable_vpa_is_refused_without_warnings(submitted: Unreadable | None) -> None:
-    """Spec: admission:5, undecodable object."""
+    """Spec: admission:5.24, undecodable object."""
     verdict = review(replace(vpa_request({}), object=submitted), view(), RULES)
     assert verdict.denial is not None
     assert [(error.path, error.fault) for error in verdict.denial.errors] == [(".", Fault.INTERNAL)]
@@ -314,7 +314,7 @@ def test_an_unreadable_vpa_is_refused_without_warnings(submitted: Unreadable | N
 
 
 def test_a_vpa_without_update_policy_gets_one() -> None:
-    """Spec: admission:5, on creation as on update."""
+    """Spec: admission:5.23, on creation as on update."""
     for request in (vpa_request({}), vpa_request({}, old={"updatePolicy": {"updateMode": "Off"}})):
         verdict = review(request, view(), RULES)
         assert (verdict.outcome, verdict.reason) == (Outcome.APPLIED, Reason.DEFAULTED)
@@ -340,7 +340,7 @@ def test_a_vpa_is_validated_while_the_caches_are_still_empty() -> None:
 
 
 def test_a_submitted_status_counts_with_upstream_only() -> None:
-    """Spec: admission:7.1."""
+    """Spec: admission:7.1.4."""
     claimed = ContainerStatus("c", ContainerResources(amounts("1m/1Ki"), amounts("2m/2Ki")))
     request = pod_request(replace(POD, statuses=(claimed,)))
 
@@ -410,7 +410,7 @@ def test_the_resources_object_of_a_sidecar_is_its_own(present: tuple[bool, ...],
 
 
 def test_a_submitted_status_of_a_sidecar_does_not_count() -> None:
-    """Spec: beyond:B-16, admission:7.1."""
+    """Spec: beyond:B-16, admission:7.1.4."""
     claimed = ContainerStatus("proxy", ContainerResources(amounts("1m/1Ki"), amounts("100m/100Ki")))
     patch = review(sidecar_request(replace(SIDECAR_POD, init_statuses=(claimed,))), view(SIDECAR_VPA), RULES).patch
     values = {operation.path: operation.value for operation in patch}

@@ -39,7 +39,7 @@ def found(vpa: SubmittedVpa, old: SubmittedVpa = NEW, gates: Gates = OFF) -> Fou
 
 
 RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
-    ("admission:5 targetRef", spec(), OFF, []),
+    ("admission:5.1 targetRef", spec(), OFF, []),
     ("beyond:B-10", spec(recommender={}), OFF, []),
     *(
         ("beyond:B-10", spec(recommender={"strategy": name}), OFF, [])
@@ -49,42 +49,42 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
         ("beyond:B-10", spec(recommender={"strategy": name}), OFF, [("spec.recommender.strategy", Fault.INVALID)])
         for name in ("", "Peak", "-peak", "peak-", "a b", "a.b", "peak\n", "a" * 64)
     ),
-    ("admission:5 updateMode", update(), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
-    ("admission:5 updateMode", update(updateMode=None), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
-    ("admission:5 updateMode", update(updateMode=""), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
-    ("admission:5 updateMode", update(updateMode="off"), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
+    ("admission:5.2 updateMode", update(), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
+    ("admission:5.2 updateMode", update(updateMode=None), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
+    ("admission:5.3 updateMode", update(updateMode=""), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
+    ("admission:5.3 updateMode", update(updateMode="off"), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
     *(
-        ("admission:5 updateMode", update(updateMode=mode), OFF, [])
+        ("admission:5.3 updateMode", update(updateMode=mode), OFF, [])
         for mode in ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate")
     ),
-    ("admission:5 InPlace", update(updateMode="InPlace"), OFF, [("spec.updatePolicy.updateMode", Fault.FORBIDDEN)]),
-    ("admission:5 InPlace", update(updateMode="InPlace"), ON, []),
+    ("admission:5.4 InPlace", update(updateMode="InPlace"), OFF, [("spec.updatePolicy.updateMode", Fault.FORBIDDEN)]),
+    ("admission:5.4 InPlace", update(updateMode="InPlace"), ON, []),
     (
-        "admission:5 minReplicas",
+        "admission:5.5 minReplicas",
         update(updateMode="Off", minReplicas=0),
         OFF,
         [("spec.updatePolicy.minReplicas", Fault.INVALID)],
     ),
     (
-        "admission:5 minReplicas",
+        "admission:5.5 minReplicas",
         update(updateMode="Off", minReplicas=-1),
         OFF,
         [("spec.updatePolicy.minReplicas", Fault.INVALID)],
     ),
-    ("admission:5 minReplicas", update(updateMode="Off", minReplicas=1), OFF, []),
+    ("admission:5.5 minReplicas", update(updateMode="Off", minReplicas=1), OFF, []),
     (
-        "admission:5 evictAfterOOMSeconds",
+        "admission:5.6 evictAfterOOMSeconds",
         update(updateMode="Off", evictAfterOOMSeconds=60),
         OFF,
         [("spec.updatePolicy.evictAfterOOMSeconds", Fault.FORBIDDEN)],
     ),
     (
-        "admission:5 evictAfterOOMSeconds",
+        "admission:5.6 evictAfterOOMSeconds",
         update(updateMode="Off", evictAfterOOMSeconds=0),
         ON,
         [("spec.updatePolicy.evictAfterOOMSeconds", Fault.INVALID)],
     ),
-    ("admission:5 evictAfterOOMSeconds", update(updateMode="Off", evictAfterOOMSeconds=1), ON, []),
+    ("admission:5.6 evictAfterOOMSeconds", update(updateMode="Off", evictAfterOOMSeconds=1), ON, []),
     *(
         ("beyond:B-20", update(updateMode="Off", **{name: seconds}), OFF, found_there)
         for name in ("inPlaceDeferredTimeoutSeconds", "inPlaceProgressTimeoutSeconds")
@@ -95,76 +95,76 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
         )
     ),
     (
-        "admission:5 containerName",
+        "admission:5.7 containerName",
         policy(containerName=""),
         OFF,
         [(f"{POLICY}.containerName", Fault.REQUIRED)],
     ),
-    ("admission:5 containerName", policy(containerName="Not A Name"), OFF, []),
+    ("admission:5.7 containerName", policy(containerName="Not A Name"), OFF, []),
     (
-        "admission:5 containerName",
+        "admission:5.7 containerName",
         spec(resourcePolicy={"containerPolicies": [{"containerName": "a"}, {"containerName": "a"}]}),
         OFF,
         [],
     ),
-    ("admission:5 mode", policy(mode="Initial"), OFF, [(f"{POLICY}.mode", Fault.NOT_SUPPORTED)]),
-    ("admission:5 mode", policy(mode="Off"), OFF, []),
-    ("admission:5 mode", policy(mode="Auto"), OFF, []),
+    ("admission:5.8 mode", policy(mode="Initial"), OFF, [(f"{POLICY}.mode", Fault.NOT_SUPPORTED)]),
+    ("admission:5.8 mode", policy(mode="Off"), OFF, []),
+    ("admission:5.8 mode", policy(mode="Auto"), OFF, []),
     (
-        "admission:5 minAllowed",
+        "admission:5.9 minAllowed",
         policy(minAllowed={"cpu": "100.5m"}),
         OFF,
         [(f"{POLICY}.minAllowed[cpu]", Fault.INVALID)],
     ),
-    ("admission:5 minAllowed", policy(minAllowed={"cpu": "1500m", "memory": "0.5Ki"}), OFF, []),
+    ("admission:5.9 minAllowed", policy(minAllowed={"cpu": "1500m", "memory": "0.5Ki"}), OFF, []),
     (
-        "admission:5 minAllowed",
+        "admission:5.9 minAllowed",
         policy(minAllowed={"memory": "1500m"}),
         OFF,
         [(f"{POLICY}.minAllowed[memory]", Fault.INVALID)],
     ),
-    ("admission:5 minAllowed", policy(minAllowed={"example.com/gpu": "1500u"}), OFF, []),
-    ("admission:5 minAllowed", policy(minAllowed={"cpu": "-1"}), OFF, []),
+    ("admission:5.9 minAllowed", policy(minAllowed={"example.com/gpu": "1500u"}), OFF, []),
+    ("admission:5.9 minAllowed", policy(minAllowed={"cpu": "-1"}), OFF, []),
     (
-        "admission:5 maxAllowed",
+        "admission:5.10 maxAllowed",
         policy(minAllowed={"cpu": "2"}, maxAllowed={"cpu": "1"}),
         OFF,
         [(f"{POLICY}.maxAllowed[cpu]", Fault.INVALID)],
     ),
-    ("admission:5 maxAllowed", policy(minAllowed={"cpu": "2"}, maxAllowed={"cpu": "2000m"}), OFF, []),
+    ("admission:5.10 maxAllowed", policy(minAllowed={"cpu": "2"}, maxAllowed={"cpu": "2000m"}), OFF, []),
     (
-        "admission:5 maxAllowed",
+        "admission:5.10 maxAllowed",
         policy(minAllowed={"cpu": "1"}, maxAllowed={"cpu": "0"}),
         OFF,
         [(f"{POLICY}.maxAllowed[cpu]", Fault.INVALID)],
     ),
-    ("admission:5 maxAllowed", policy(minAllowed={"cpu": "1"}, maxAllowed={"memory": "1"}), OFF, []),
+    ("admission:5.10 maxAllowed", policy(minAllowed={"cpu": "1"}, maxAllowed={"memory": "1"}), OFF, []),
     (
-        "admission:5 maxAllowed",
+        "admission:5.10 maxAllowed",
         policy(minAllowed={"example.com/gpu": "2"}, maxAllowed={"example.com/gpu": "1"}),
         OFF,
         [(f"{POLICY}.maxAllowed[example.com/gpu]", Fault.INVALID)],
     ),
     (
-        "admission:5 maxAllowed",
+        "admission:5.10 maxAllowed",
         policy(maxAllowed={"cpu": "1500u", "memory": "0.1Mi"}),
         OFF,
         [(f"{POLICY}.maxAllowed[cpu]", Fault.INVALID), (f"{POLICY}.maxAllowed[memory]", Fault.INVALID)],
     ),
     (
-        "admission:5 controlledValues",
+        "admission:5.11 controlledValues",
         policy(mode="Off", controlledValues="RequestsAndLimits"),
         OFF,
         [(f"{POLICY}.controlledValues", Fault.FORBIDDEN)],
     ),
-    ("admission:5 controlledValues", policy(mode="Off", controlledValues="RequestsOnly"), OFF, []),
-    ("admission:5 controlledValues", policy(mode="Off"), OFF, []),
-    ("admission:5 controlledValues", policy(controlledValues="RequestsAndLimits"), OFF, []),
-    ("admission:5 controlledValues", policy(controlledValues="Everything"), OFF, []),
-    ("admission:5 controlledResources", policy(controlledResources=[]), OFF, []),
-    ("admission:5 controlledResources", policy(controlledResources=["cpu", "memory"]), OFF, []),
+    ("admission:5.11 controlledValues", policy(mode="Off", controlledValues="RequestsOnly"), OFF, []),
+    ("admission:5.11 controlledValues", policy(mode="Off"), OFF, []),
+    ("admission:5.11 controlledValues", policy(controlledValues="RequestsAndLimits"), OFF, []),
+    ("admission:5.11 controlledValues", policy(controlledValues="Everything"), OFF, []),
+    ("admission:5.12 controlledResources", policy(controlledResources=[]), OFF, []),
+    ("admission:5.12 controlledResources", policy(controlledResources=["cpu", "memory"]), OFF, []),
     (
-        "admission:5 controlledResources",
+        "admission:5.12 controlledResources",
         policy(controlledResources=["cpu", "gpu", "CPU"]),
         OFF,
         [
@@ -172,60 +172,60 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
             (f"{POLICY}.controlledResources[2]", Fault.NOT_SUPPORTED),
         ],
     ),
-    ("admission:5 oomBumpUpRatio", policy(oomBumpUpRatio="2"), OFF, [(f"{POLICY}.oomBumpUpRatio", Fault.FORBIDDEN)]),
-    ("admission:5 oomBumpUpRatio", policy(oomBumpUpRatio="0.9991"), ON, []),
-    ("admission:5 oomBumpUpRatio", policy(oomBumpUpRatio="0.999"), ON, [(f"{POLICY}.oomBumpUpRatio", Fault.INVALID)]),
-    ("admission:5 oomMinBumpUp", policy(oomMinBumpUp="1Mi"), OFF, [(f"{POLICY}.oomMinBumpUp", Fault.FORBIDDEN)]),
-    ("admission:5 oomMinBumpUp", policy(oomMinBumpUp="-1"), ON, [(f"{POLICY}.oomMinBumpUp", Fault.INVALID)]),
-    ("admission:5 oomMinBumpUp", policy(oomMinBumpUp=0), ON, []),
+    ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="2"), OFF, [(f"{POLICY}.oomBumpUpRatio", Fault.FORBIDDEN)]),
+    ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="0.9991"), ON, []),
+    ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="0.999"), ON, [(f"{POLICY}.oomBumpUpRatio", Fault.INVALID)]),
+    ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp="1Mi"), OFF, [(f"{POLICY}.oomMinBumpUp", Fault.FORBIDDEN)]),
+    ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp="-1"), ON, [(f"{POLICY}.oomMinBumpUp", Fault.INVALID)]),
+    ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp=0), ON, []),
     *(
-        (f"admission:5 {name}", policy(**{name: value}), gates, [(f"{POLICY}.{name}", fault)] if fault else [])
+        (f"admission:5.15 {name}", policy(**{name: value}), gates, [(f"{POLICY}.{name}", fault)] if fault else [])
         for name in ("memoryAggregationIntervalSeconds", "memoryAggregationIntervalCount")
         for value, gates, fault in ((1, OFF, Fault.FORBIDDEN), (0, ON, Fault.INVALID), (1, ON, None))
     ),
     (
-        "admission:5 startupBoost",
+        "admission:5.16 startupBoost",
         boost(type="Factor", factor=0),
         OFF,
         [("spec.startupBoost", Fault.FORBIDDEN)],
     ),
     (
-        "admission:5 startupBoost",
+        "admission:5.16 startupBoost",
         policy(startupBoost={}),
         OFF,
         [(f"{POLICY}.startupBoost", Fault.FORBIDDEN)],
     ),
-    ("admission:5 startupBoost", spec(startupBoost={}), OFF, [("spec.startupBoost", Fault.FORBIDDEN)]),
-    ("admission:5 startupBoost.cpu", spec(startupBoost={}), ON, []),
-    ("admission:5 startupBoost.cpu.type", boost(factor=2), ON, [("spec.startupBoost.cpu.type", Fault.REQUIRED)]),
+    ("admission:5.16 startupBoost", spec(startupBoost={}), OFF, [("spec.startupBoost", Fault.FORBIDDEN)]),
+    ("admission:5.17 startupBoost.cpu", spec(startupBoost={}), ON, []),
+    ("admission:5.18 startupBoost.cpu.type", boost(factor=2), ON, [("spec.startupBoost.cpu.type", Fault.REQUIRED)]),
     (
-        "admission:5 startupBoost.cpu.type",
+        "admission:5.18 startupBoost.cpu.type",
         boost(type="Times"),
         ON,
         [("spec.startupBoost.cpu.type", Fault.NOT_SUPPORTED)],
     ),
-    ("admission:5 factor", boost(type="Factor"), ON, [("spec.startupBoost.cpu.factor", Fault.REQUIRED)]),
-    ("admission:5 factor", boost(type="Factor", factor=0), ON, [("spec.startupBoost.cpu.factor", Fault.INVALID)]),
-    ("admission:5 factor", boost(type="Factor", factor=1), ON, []),
-    ("admission:5 quantity", boost(type="Quantity"), ON, [("spec.startupBoost.cpu.quantity", Fault.REQUIRED)]),
+    ("admission:5.19 factor", boost(type="Factor"), ON, [("spec.startupBoost.cpu.factor", Fault.REQUIRED)]),
+    ("admission:5.19 factor", boost(type="Factor", factor=0), ON, [("spec.startupBoost.cpu.factor", Fault.INVALID)]),
+    ("admission:5.19 factor", boost(type="Factor", factor=1), ON, []),
+    ("admission:5.20 quantity", boost(type="Quantity"), ON, [("spec.startupBoost.cpu.quantity", Fault.REQUIRED)]),
     (
-        "admission:5 quantity",
+        "admission:5.20 quantity",
         boost(type="Quantity", quantity="1500u"),
         ON,
         [("spec.startupBoost.cpu.quantity", Fault.INVALID)],
     ),
-    ("admission:5 quantity", boost(type="Quantity", quantity="-100m"), ON, []),
-    ("admission:5 durationSeconds", boost(type="Factor", factor=2, durationSeconds=-5), ON, []),
+    ("admission:5.20 quantity", boost(type="Quantity", quantity="-100m"), ON, []),
+    ("admission:5.21 durationSeconds", boost(type="Factor", factor=2, durationSeconds=-5), ON, []),
     (
-        "admission:5 startupBoost",
+        "admission:5.16 startupBoost",
         policy(startupBoost={"cpu": {"type": "Factor"}}),
         ON,
         [(f"{POLICY}.startupBoost.cpu.factor", Fault.REQUIRED)],
     ),
-    ("admission:5 recommenders", spec(recommenders=[{"name": "a"}]), OFF, []),
-    ("admission:5 recommenders", spec(recommenders=[{"name": ""}]), OFF, []),
+    ("admission:5.22 recommenders", spec(recommenders=[{"name": "a"}]), OFF, []),
+    ("admission:5.22 recommenders", spec(recommenders=[{"name": ""}]), OFF, []),
     (
-        "admission:5 recommenders",
+        "admission:5.22 recommenders",
         spec(recommenders=[{"name": "a"}, {"name": "b"}]),
         OFF,
         [("spec.recommenders", Fault.TOO_MANY)],
@@ -244,27 +244,27 @@ WITH_CPU_BOOST = boost(type="Factor", factor=2)
 WITH_CONTAINER_BOOST = policy(startupBoost={})
 
 GRANDFATHERED: list[tuple[str, SubmittedVpa, SubmittedVpa, Found]] = [
-    ("admission:5 InPlace", update(updateMode="InPlace"), update(updateMode="InPlace"), []),
+    ("admission:5.4 InPlace", update(updateMode="InPlace"), update(updateMode="InPlace"), []),
     (
-        "admission:5 InPlace",
+        "admission:5.4 InPlace",
         update(updateMode="InPlace"),
         update(updateMode="Off"),
         [("spec.updatePolicy.updateMode", Fault.FORBIDDEN)],
     ),
-    ("admission:5 PerVPAConfig", policy(oomMinBumpUp="1"), WITH_OOM, []),
-    ("admission:5 PerVPAConfig", update(updateMode="Off", evictAfterOOMSeconds=5), WITH_RATIO, []),
-    ("admission:5 PerVPAConfig", policy(oomMinBumpUp="-1"), WITH_RATIO, [(f"{POLICY}.oomMinBumpUp", Fault.INVALID)]),
-    ("admission:5 startupBoost", boost(type="Quantity", quantity="-1"), WITH_CPU_BOOST, []),
-    ("admission:5 startupBoost", policy(startupBoost={}), WITH_CPU_BOOST, []),
-    ("admission:5 startupBoost", WITH_CPU_BOOST, WITH_CONTAINER_BOOST, []),
+    ("admission:5.25 PerVPAConfig", policy(oomMinBumpUp="1"), WITH_OOM, []),
+    ("admission:5.25 PerVPAConfig", update(updateMode="Off", evictAfterOOMSeconds=5), WITH_RATIO, []),
+    ("admission:5.25 PerVPAConfig", policy(oomMinBumpUp="-1"), WITH_RATIO, [(f"{POLICY}.oomMinBumpUp", Fault.INVALID)]),
+    ("admission:5.16 startupBoost", boost(type="Quantity", quantity="-1"), WITH_CPU_BOOST, []),
+    ("admission:5.16 startupBoost", policy(startupBoost={}), WITH_CPU_BOOST, []),
+    ("admission:5.16 startupBoost", WITH_CPU_BOOST, WITH_CONTAINER_BOOST, []),
     (
-        "admission:5 startupBoost",
+        "admission:5.16 startupBoost",
         WITH_CPU_BOOST,
         spec(startupBoost={}),
         [("spec.startupBoost", Fault.FORBIDDEN)],
     ),
     (
-        "admission:5 controlledResources",
+        "admission:5.12 controlledResources",
         policy(controlledResources=["gpu", "disk"]),
         spec(
             resourcePolicy={
@@ -290,7 +290,7 @@ def test_what_the_old_object_used_stays_usable(
 
 
 def test_all_errors_come_at_once_in_the_order_of_the_rules() -> None:
-    """Spec: admission:5, error order; controlledResources after controlledValues."""
+    """Spec: admission:5.24, error order; controlledResources after controlledValues."""
     vpa = spec(
         updatePolicy={"updateMode": "Never", "minReplicas": 0, "evictAfterOOMSeconds": 1},
         resourcePolicy={
@@ -328,7 +328,7 @@ def test_all_errors_come_at_once_in_the_order_of_the_rules() -> None:
 
 
 def test_errors_name_value_and_way_out() -> None:
-    """Spec: admission:5, canonical quantities; case 8 of the public reports."""
+    """Spec: admission:5.24, canonical quantities; case 8 of the public reports."""
     errors = validate(policy(minAllowed={"cpu": "100.5m"}), NEW, OFF).errors
     assert [str(error) for error in errors] == [
         f"{POLICY}.minAllowed[cpu]: 100500u is not valid: cpu is counted in whole millicores",
@@ -338,7 +338,7 @@ def test_errors_name_value_and_way_out() -> None:
 
 
 def test_warnings_come_in_order_and_also_with_a_refusal() -> None:
-    """Spec: admission:4.3, warnings (a) before (b)."""
+    """Spec: admission:4.3.7, warnings (a) before (b)."""
     old = policy(controlledResources=["gpu"])
     vpa = spec(
         updatePolicy={"updateMode": "Auto", "minReplicas": 0},
@@ -361,7 +361,7 @@ def test_other_modes_warn_of_nothing(mode: str) -> None:
 
 
 def test_only_an_absent_update_policy_is_filled_in() -> None:
-    """Spec: admission:5, defaulting."""
+    """Spec: admission:5.23, defaulting."""
     assert default_patch(spec()) == (PatchOperation("/spec/updatePolicy", {"updateMode": "Recreate"}),)
     assert default_patch(spec(updatePolicy=None)) != ()
     assert default_patch(update(updateMode="Off")) == ()

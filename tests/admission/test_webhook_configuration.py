@@ -79,16 +79,16 @@ def test_the_object_field_by_field() -> None:
 
 
 VARIANTS: list[tuple[str, RegistrationSettings, str, object]] = [
-    ("admission:3", replace(SETTINGS, timeout_seconds=10), "timeoutSeconds", 10),
-    ("admission:3", replace(SETTINGS, fails_closed=True), "failurePolicy", "Fail"),
+    ("admission:3.10", replace(SETTINGS, timeout_seconds=10), "timeoutSeconds", 10),
+    ("admission:3.8", replace(SETTINGS, fails_closed=True), "failurePolicy", "Fail"),
     (
-        "admission:3",
+        "admission:3.7",
         replace(SETTINGS, target=UrlTarget("https://hook:8000")),
         "clientConfig",
         {"url": "https://hook:8000", "caBundle": BUNDLE},
     ),
     (
-        "admission:3",
+        "admission:3.11",
         replace(SETTINGS, scope=NamespaceScope(ignored=("a", "b"))),
         "namespaceSelector",
         {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["a", "b"]}]},
@@ -108,13 +108,13 @@ def test_what_flags_change(row: str, settings: RegistrationSettings, field: str,
 
 
 def test_labels_come_beside_our_own() -> None:
-    """Spec: admission:3."""
+    """Spec: admission:3.2."""
     metadata = configuration(replace(SETTINGS, labels=(("team", "a"), (OWNER_LABEL, "x"))), "")["metadata"]
     assert metadata == {"name": "vpa-webhook-config", "labels": {"team": "a", OWNER_LABEL: "kube-system"}}
 
 
 def test_without_authorities_nothing_is_said_of_them() -> None:
-    """Spec: admission:3, caBundle nil when unreadable."""
+    """Spec: admission:3.7, caBundle nil when unreadable."""
     assert webhook_of(SETTINGS, "")["clientConfig"] == {"service": {"namespace": "kube-system", "name": "vpa-webhook"}}
 
 

@@ -40,11 +40,11 @@ def boosted(pod_level: CpuBoost | None, **containers: CpuBoost | None) -> Vpa:
 @pytest.mark.parametrize(
     ("row", "the_vpa", "wanted"),
     [
-        ("admission:8 none", boosted(None), None),
-        ("admission:8 of the VPA", boosted(TWICE), TWICE),
-        ("admission:8 of the container, whole", boosted(TWICE, c=PLUS_ONE), PLUS_ONE),
-        ("admission:8 of the star", boosted(TWICE, star=PLUS_ONE), PLUS_ONE),
-        ("admission:8 the exact policy hides the star", boosted(TWICE, c=None, star=PLUS_ONE), TWICE),
+        ("admission:8.8 none", boosted(None), None),
+        ("admission:8.8 of the VPA", boosted(TWICE), TWICE),
+        ("admission:8.8 of the container, whole", boosted(TWICE, c=PLUS_ONE), PLUS_ONE),
+        ("admission:8.8 of the star", boosted(TWICE, star=PLUS_ONE), PLUS_ONE),
+        ("admission:8.8 the exact policy hides the star", boosted(TWICE, c=None, star=PLUS_ONE), TWICE),
     ],
 )
 def test_which_boost_applies(row: str, the_vpa: Vpa, wanted: CpuBoost | None) -> None:
@@ -123,7 +123,7 @@ def test_what_the_annotation_keeps() -> None:
     gpu = {**amounts("100m/1Gi"), "example.com/gpu": Quantity.parse("1")}
     assert original_resources_text(ContainerResources(gpu, amounts("1"))) == (
         '{"requests":{"cpu":"100m","memory":"1Gi"},"limits":{"cpu":"1"}}'
-    ), "admission:7.3"
+    ), "admission:7.3.3"
     assert original_resources_text(ContainerResources()) == '{"requests":{},"limits":{}}'
     assert boosted_containers({"vpaCpuStartupBoost/b": "x", "vpaCpuStartupBoost/a": "x", "other": "y"}) == ("a", "b")
     assert boosted_containers(None) == ()

@@ -1,4 +1,4 @@
-"""Bytes of reviews in, bytes of answers out (spec: admission:4.3, admission:12)."""
+"""Bytes of reviews in, bytes of answers out (spec: admission:4.3.1 to 4.3.6, admission:12)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def submitted_pod(question: Question) -> SubmittedPod:
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'"x"', b'{"request": 1}', b'{"request": {"uid": 1}}'])
 def test_what_is_no_review_is_let_in_without_uid(raw: bytes) -> None:
-    """Spec: admission:4.3, admission:12."""
+    """Spec: admission:4.3.1, admission:12.2."""
     question = read_question(raw, RULES)
     verdict = verdict_on(question, EMPTY, RULES)
     assert (verdict.subject, verdict.outcome) == (Subject.UNKNOWN, Outcome.ERROR)
@@ -58,12 +58,12 @@ def test_what_is_no_review_is_let_in_without_uid(raw: bytes) -> None:
 
 
 PRESENCES: list[tuple[str, list[object], tuple[bool, ...]]] = [
-    ("admission:7.2", [{"name": "c"}], (False,)),
-    ("admission:7.2", [{"name": "c", "resources": None}], (False,)),
-    ("admission:7.2", [{"name": "c", "resources": {}}], (True,)),
-    ("admission:7.2", [{"name": "c", "resources": {"requests": {}}}], (True,)),
-    ("admission:7.2", [{"name": "c", "resources": {"limits": {"cpu": "1"}}}, {"name": "d"}], (True, False)),
-    ("admission:7.2", [{"name": "c", "resources": {"limits": {}}}, {"resources": {"requests": {}}}], (True, True)),
+    ("admission:7.2.2", [{"name": "c"}], (False,)),
+    ("admission:7.2.2", [{"name": "c", "resources": None}], (False,)),
+    ("admission:7.2.2", [{"name": "c", "resources": {}}], (True,)),
+    ("admission:7.2.2", [{"name": "c", "resources": {"requests": {}}}], (True,)),
+    ("admission:7.2.2", [{"name": "c", "resources": {"limits": {"cpu": "1"}}}, {"name": "d"}], (True, False)),
+    ("admission:7.2.2", [{"name": "c", "resources": {"limits": {}}}, {"resources": {"requests": {}}}], (True, True)),
 ]
 
 
@@ -87,7 +87,7 @@ def test_a_patch_is_put_into_words_once() -> None:
 
 @pytest.mark.parametrize("raw", [b"{}", b"null", b'{"request": null}'])
 def test_a_review_without_request_is_let_in(raw: bytes) -> None:
-    """Spec: admission:13.2, where upstream crashes."""
+    """Spec: admission:4.3.2, admission:13.2, where upstream crashes."""
     question = read_question(raw, RULES)
     verdict = verdict_on(question, EMPTY, RULES)
     assert verdict.is_allowed
@@ -119,10 +119,10 @@ def test_whether_containers_have_a_resources_object_is_told() -> None:
 
 
 UNREADABLE: list[tuple[str, object, str]] = [
-    ("admission:12", "text", "object"),
-    ("admission:12", {"spec": {"containers": {}}}, "containers"),
+    ("admission:12.4", "text", "object"),
+    ("admission:12.4", {"spec": {"containers": {}}}, "containers"),
     (
-        "admission:12",
+        "admission:12.4",
         {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "much"}}}]}},
         "much",
     ),
@@ -152,7 +152,7 @@ def test_other_resources_are_not_decoded() -> None:
 
 
 def test_the_old_object_counts_on_update_only() -> None:
-    """Spec: admission:5."""
+    """Spec: admission:5.25."""
     new = {"spec": {"updatePolicy": {"updateMode": "Off"}}}
     old = {"spec": {"recommenders": [{"name": "a"}]}}
     for operation, count in (("CREATE", 0), ("UPDATE", 1)):
@@ -173,14 +173,14 @@ def test_the_old_object_counts_on_update_only() -> None:
     ],
 )
 def test_an_undecodable_vpa_is_refused(request_: dict[str, object]) -> None:
-    """Spec: admission:5, admission:12."""
+    """Spec: admission:5.24, admission:12.6."""
     verdict = verdict_on(vpa_question(**request_), EMPTY, RULES)
     assert verdict.denial is not None
     assert [(error.path, error.fault) for error in verdict.denial.errors] == [(".", Fault.INTERNAL)]
 
 
 def test_the_kind_is_taken_from_the_request_where_it_names_no_other() -> None:
-    """Spec: admission:4.3, where upstream crashes without requestKind."""
+    """Spec: admission:4.3.2, where upstream crashes without requestKind."""
     raw = body(resource=VPA_RESOURCE, kind={"kind": "VerticalPodAutoscaler"}, operation="CREATE", object={})
     request = read_question(raw, RULES).request
     assert request is not None
@@ -188,7 +188,7 @@ def test_the_kind_is_taken_from_the_request_where_it_names_no_other() -> None:
 
 
 def test_an_answer_with_a_patch() -> None:
-    """Spec: admission:4.3."""
+    """Spec: admission:4.3.6."""
     patch = (PatchOperation("/metadata/annotations", {}), PatchOperation("/a", "1"))
     verdict = Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, patch=patch, warnings=("careful",))
     answer = json.loads(write_answer("u1", verdict))
@@ -203,13 +203,13 @@ def test_an_answer_with_a_patch() -> None:
 
 
 def test_an_answer_without_a_patch_says_only_that_it_is_allowed() -> None:
-    """Spec: admission:4.3."""
+    """Spec: admission:4.3.4, admission:4.3.6."""
     verdict = Verdict(Subject.POD, Outcome.SKIPPED, Reason.NO_MATCHING_VPA)
     assert json.loads(write_answer("u1", verdict))["response"] == {"uid": "u1", "allowed": True}
 
 
 def test_a_refusal_carries_every_error_as_a_cause() -> None:
-    """Spec: admission:4.3."""
+    """Spec: admission:4.3.5."""
     errors = (invalid("spec.a", 0, "it has to be more"), invalid("spec.b", 1, "it has to be less"))
     denial = Denial(GROUP, "VerticalPodAutoscaler", "v", errors)
     verdict = Verdict(Subject.VPA, Outcome.SKIPPED, Reason.INVALID_VPA, denial=denial)

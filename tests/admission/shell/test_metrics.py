@@ -9,7 +9,7 @@ from tests.exposed_families import EXECUTION, REQUEST, exposed, family
 
 
 def test_families_have_upstreams_names_types_labels_and_buckets() -> None:
-    """Rows of admission:11."""
+    """Spec: admission:11.1, admission:11.2, admission:11.3."""
     registry = CollectorRegistry()
     metrics = AdmissionMetrics.register(registry)
     metrics.pods.labels("true").inc()

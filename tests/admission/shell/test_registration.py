@@ -117,7 +117,7 @@ async def test_what_callers_trust_is_read_from_another_registration_too(
 
 
 async def test_somebody_who_was_quicker_is_no_error(cluster: ApiServer, registration: Registration) -> None:
-    """Spec: admission:3, two replicas race."""
+    """Spec: admission:3.13, two replicas race."""
     cluster.faults.add(Fault(Refuse(409, reason="AlreadyExists"), verb="create"))
     assert await registration.ensure(b"a") is RegistrationState.CHANGED_MEANWHILE
     cluster.faults.clear()

@@ -1,4 +1,4 @@
-"""The webhook over real TLS: what it answers, counts and survives (spec: admission:4, admission:11, admission:12)."""
+"""The webhook over real TLS: what it answers, counts and survives (spec: admission:4.1 to 4.5, admission:11, admission:12)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def ask(
 
 
 async def test_a_pod_is_patched_over_tls(certificates: CertificateSet) -> None:
-    """Spec: admission:4, admission:11."""
+    """Spec: admission:4.3.6, admission:4.4, admission:11.1, admission:11.2, admission:11.3."""
     async with running_webhook(view, certificates) as webhook:
         response = json.loads(await ask(webhook, pod_review(POD), certificates))["response"]
     assert (response["uid"], response["allowed"], response["patchType"]) == ("u1", True, "JSONPatch")
@@ -124,7 +124,7 @@ async def test_every_path_is_the_webhook(certificates: CertificateSet) -> None:
 
 
 async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
-    """Spec: admission:4.3, admission:12."""
+    """Spec: admission:4.3.4, admission:12.5."""
     async with running_webhook(view, certificates) as webhook:
         answer = await ask(webhook, pod_review({"metadata": {"name": "p"}}), certificates)
     assert json.loads(answer)["response"] == {"uid": "u1", "allowed": True}
@@ -155,7 +155,7 @@ async def test_another_content_type_gets_nothing(certificates: CertificateSet, c
 
 
 async def test_the_largest_body_passes_and_one_byte_more_does_not(certificates: CertificateSet) -> None:
-    """Spec: admission:4.2."""
+    """Spec: admission:4.2, admission:12.3."""
     review = pod_review(POD)
     exactly = review + b" " * (LARGEST_BODY_BYTES - len(review))
     async with running_webhook(view, certificates) as webhook, session() as made:
@@ -199,7 +199,7 @@ async def test_a_body_without_a_stated_length_is_measured(certificates: Certific
 
 @pytest.mark.parametrize("body", [b"", b"not json"])
 async def test_an_unreadable_review_is_let_in_without_uid(certificates: CertificateSet, body: bytes) -> None:
-    """Spec: admission:12."""
+    """Spec: admission:4.3.1, admission:12.2."""
     async with running_webhook(view, certificates) as webhook:
         answer = json.loads(await ask(webhook, body, certificates))
     assert answer["response"] == {"uid": "", "allowed": True}
@@ -207,7 +207,7 @@ async def test_an_unreadable_review_is_let_in_without_uid(certificates: Certific
 
 
 async def test_another_resource_is_an_error_without_harm(certificates: CertificateSet) -> None:
-    """Spec: admission:4.3."""
+    """Spec: admission:4.3.3."""
     review = pod_review(POD, resource={"group": "apps", "version": "v1", "resource": "deployments"})
     async with running_webhook(view, certificates) as webhook:
         response = json.loads(await ask(webhook, review, certificates))["response"]
@@ -217,7 +217,7 @@ async def test_another_resource_is_an_error_without_harm(certificates: Certifica
 
 
 async def test_an_invalid_vpa_is_refused(certificates: CertificateSet) -> None:
-    """Spec: admission:4.3."""
+    """Spec: admission:4.3.5."""
     resource = {"group": GROUP, "version": "v1", "resource": "verticalpodautoscalers"}
     broken = {"spec": {"updatePolicy": {"updateMode": "Auto", "minReplicas": 0}}}
     async with running_webhook(view, certificates) as webhook:

@@ -60,7 +60,7 @@ async def test_a_proven_webhook_renews_the_lease(
     measures: AdmissionMeasures,
     registry: CollectorRegistry,
 ) -> None:
-    """Spec: admission:9."""
+    """Spec: admission:9.2, admission:9.3."""
     beating = status_lease(client, pacing, Situation(), measures)
     await beating.round()
     first = lease(cluster)

@@ -84,13 +84,13 @@ def test_freshness(spec: str, created: datetime | None, renewed: datetime | None
 async def test_the_first_beat_creates_the_lease(
     cluster: ApiServer, cluster_client: KubeClient, pacing: InstantPacing
 ) -> None:
-    """Spec: admission section 9."""
+    """Spec: admission:9.2."""
     assert await HeartBeat(cluster_client, WRITER, pacing).beat() is Beat.CREATED
     assert spec_of(cluster) == {"holderIdentity": "host-1", "leaseDurationSeconds": 10}
 
 
 async def test_later_beats_renew_it(cluster: ApiServer, cluster_client: KubeClient, pacing: InstantPacing) -> None:
-    """Spec: admission section 9."""
+    """Spec: admission:9.3."""
     stored(cluster, "2026-01-01T00:00:00Z")
     pacing.seconds = 12.5
     assert await HeartBeat(cluster_client, WRITER, pacing).beat() is Beat.RENEWED
@@ -98,7 +98,7 @@ async def test_later_beats_renew_it(cluster: ApiServer, cluster_client: KubeClie
     assert spec_of(cluster) == renewed
 
 
-@pytest.mark.parametrize(("spec", "verb"), [("admission:9", "update"), ("admission:9", "create")])
+@pytest.mark.parametrize(("spec", "verb"), [("admission:9.6", "update"), ("admission:9.6", "create")])
 async def test_another_replica_was_quicker(
     cluster: ApiServer, cluster_client: KubeClient, pacing: InstantPacing, spec: str, verb: str
 ) -> None:
@@ -111,7 +111,7 @@ async def test_another_replica_was_quicker(
 async def test_passing_trouble_is_retried_three_times_in_all(
     cluster: ApiServer, cluster_client: KubeClient, pacing: InstantPacing
 ) -> None:
-    """Spec: admission section 9."""
+    """Spec: admission:9.5."""
     stored(cluster, "2026-01-01T00:00:00Z")
     cluster.faults.add(Fault(Refuse(500), verb="update", count=2))
     assert await HeartBeat(cluster_client, WRITER, pacing).beat() is Beat.RENEWED
@@ -122,7 +122,7 @@ async def test_passing_trouble_is_retried_three_times_in_all(
 
 
 async def test_a_beat_has_one_interval(server: ScriptedServer, client: KubeClient, pacing: InstantPacing) -> None:
-    """Spec: admission section 9."""
+    """Spec: admission:9.5."""
     server.script("GET", PATH, SILENT)
     quick = HeartBeatSettings("kube-system", NAME, "host-1", interval_seconds=0.05)
     with pytest.raises(ApiUnreachableError, match=f"Lease kube-system/{NAME}: not renewed within 0.05 s"):
@@ -140,7 +140,7 @@ async def test_an_interval_below_a_second_makes_a_lease_the_api_accepts(
 async def test_the_heart_beats_on_after_a_failure(
     cluster: ApiServer, held_client: KubeClient, held: HeldPacing
 ) -> None:
-    """Spec: admission section 9 (first write one interval after the start)."""
+    """Spec: admission:9.4 (first write one interval after the start)."""
     failures: list[ApiError] = []
     beating = asyncio.create_task(HeartBeat(held_client, WRITER, held, failures.append).run())
     await held.asleep()
