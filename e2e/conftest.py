@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
 
 from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.kube import Kube
 from e2e.cluster.layout import DEFAULT_ROOT
 from e2e.cluster.nodes import default_nodes
+from e2e.sharing import ByCluster
 
 _NODES = 2
 _LONGEST_NAMESPACE = 50
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Keep what uses this cluster in one process, where tests are shared out among several."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByCluster:
+    """Let no two processes use one cluster."""
+    return ByCluster(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.layout import DEFAULT_ROOT
 from e2e.cluster.nodes import NodeSpec
 from e2e.conformance_bench import ABILITIES, RealBench
+from e2e.sharing import PATIENT, scenario_cluster
 from tests.conformance import rows_api, rows_basic, rows_life, rows_waiting
 from tests.conformance.bench import Variant
 from tests.conformance.lab import Lab
@@ -32,13 +33,6 @@ SHOWN = [
     if row.variant in _SETTINGS and row.needs <= ABILITIES
 ]
 """One kind of node after the other, so that each is started once."""
-PATIENT = frozenset({"resize:R12", "resize:R18", "resize:R19"})
-"""Scenarios that wait for minutes until the kubelet would try again: on a cluster of their own, beside the others."""
-
-
-def _group(identity: str) -> str:
-    """Return which scenarios follow each other on one cluster."""
-    return "patience" if identity in PATIENT else "conformance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +58,18 @@ class Grounds:
     ground: Ground | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
-    def of(self, group: str, variant: Variant) -> Ground:
-        """Return a group's cluster whose node is as a scenario needs it."""
-        if self.ground is None or self.kind != (group, variant):
+    def of(self, name: str, variant: Variant) -> Ground:
+        """Return the cluster of a name whose node is as a scenario needs it."""
+        if self.ground is None or self.kind != (name, variant):
             self.stack.close()
-            self.kind, self.ground = (group, variant), self.stack.enter_context(started(group, variant))
+            self.kind, self.ground = (name, variant), self.stack.enter_context(started(name, variant))
         return self.ground
 
 
 @contextmanager
-def started(group: str, variant: Variant) -> Iterator[Ground]:
+def started(name: str, variant: Variant) -> Iterator[Ground]:
     """A cluster of one node for the time of a ``with`` block, beside the one that the other tests use."""
-    root = Path(f"{DEFAULT_ROOT}-{group}")
+    root = Path(f"{DEFAULT_ROOT}-{name}")
     manifests = root / "static-pods"
     manifests.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
@@ -89,7 +83,7 @@ def started(group: str, variant: Variant) -> Iterator[Ground]:
     try:
         start_with_retry(cluster, (NodeSpec(1, {}, settings | _SETTINGS[variant]),))
         manifests.mkdir(exist_ok=True)
-        with api_socket(cluster, group) as api:
+        with api_socket(cluster, name) as api:
             yield Ground(cluster, api, manifests)
     finally:
         cluster.down()
@@ -103,17 +97,16 @@ def grounds() -> Iterator[Grounds]:
         yield kept
 
 
-@pytest.mark.xdist_group("conformance")
 def test_enough_scenarios_are_shown() -> None:
     assert len(_MODULES) == 4
     assert len(SHOWN) >= _LEAST_ROWS
     assert set(SHOWN) > PATIENT
 
 
-@pytest.mark.parametrize("identity", [pytest.param(i, marks=pytest.mark.xdist_group(_group(i))) for i in SHOWN])
+@pytest.mark.parametrize("identity", SHOWN)
 def test_scenario(identity: str, grounds: Grounds) -> None:
     row = ROWS[identity]
-    ground = grounds.of(_group(identity), row.variant)
+    ground = grounds.of(scenario_cluster(identity), row.variant)
     bench = RealBench(ground.cluster, ground.api, ground.manifests, identity.replace(":", "-").lower())
     with bench.running():
         row.play(Lab(bench))
