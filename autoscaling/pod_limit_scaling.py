@@ -33,44 +33,67 @@ def scale_to_pod_limits(pod: Pod, recommendation: Recommendation, item: LimitRan
         requests = pod.actual_resources(container).requests
         if requests and recommendation.of(container.name) is None:
             entries.append(ContainerRecommendation(container.name, target=requests))
-    scaling = _Scaling(pod, item)
-    for vector in _VECTORS:
-        for resource in CONTROLLED:
-            entries = scaling.scaled(entries, vector, resource)
-            entries = scaling.scaled_beside_starting(entries, vector, resource)
-    return Recommendation(tuple(entries))
+    return Recommendation(tuple(_scaled(_Scaling(pod, item), entries, CONTROLLED)))
 
 
 def scale_beside_others(pod: Pod, recommendation: Recommendation, item: LimitRangeItem) -> Recommendation:
-    """Scale what is recommended so that it fits beside the containers that have no entry, which keep what they have.
+    """Scale what is recommended so that it fits beside what is not, which stays as it is.
+
+    That is so for each resource by itself: a container may have a recommendation for one of them only.
 
     Raises:
-        InvalidObjectError: The others leave nothing of the LimitRange's maximum, or a bound that would have to be
+        InvalidObjectError: What stays leaves nothing of the LimitRange's maximum, or a bound that would have to be
             scaled is missing.
 
-    Spec: case:47, beyond:B-12.
+    Spec: case:47, beyond:B-12, limits:S8.1.
     """
-    scaled = tuple(container for container in pod.containers if recommendation.of(container.name) is not None)
-    others = [pod.actual_resources(c) for c in pod.containers if recommendation.of(c.name) is None]
-    minimum, maximum = dict(item.minimum or {}), dict(item.maximum or {})
-    for name in CONTROLLED:
-        for current in others:
-            minimum[name] = _less(amount(minimum, name), current.request(name))
-        if amount(maximum, name).is_zero():
-            continue
-        for current in others:
-            maximum[name] = _less(maximum[name], current.limit(name))
-        # A maximum of zero is none, which is right where nothing of what is scaled has a limit.
-        if maximum[name].is_zero() and any(not pod.actual_resources(c).limit(name).is_zero() for c in scaled):
-            raise _without_room(pod, [c.name for c in pod.containers if c not in scaled], name)
-    left = replace(item, minimum=minimum, maximum=maximum)
-    return scale_to_pod_limits(replace(pod, containers=scaled), recommendation, left)
+    entries = list(recommendation.containers)
+    for resource in CONTROLLED:
+        scaled = tuple(c for c in pod.containers if _is_recommended(recommendation, c, resource))
+        others = tuple(c for c in pod.containers if c not in scaled)
+        left = _left_beside(pod, scaled, others, (item, resource))
+        entries = _scaled(_Scaling(replace(pod, containers=scaled), left), entries, (resource,))
+    return Recommendation(tuple(entries))
+
+
+def _scaled(
+    scaling: _Scaling, entries: list[ContainerRecommendation], resources: tuple[str, ...]
+) -> list[ContainerRecommendation]:
+    """Return the entries with every vector scaled for these resources."""
+    for vector in _VECTORS:
+        for resource in resources:
+            entries = scaling.scaled(entries, vector, resource)
+            entries = scaling.scaled_beside_starting(entries, vector, resource)
+    return entries
+
+
+def _is_recommended(recommendation: Recommendation, container: Container, resource: str) -> bool:
+    """Say whether a resource of a container has a target."""
+    entry = recommendation.of(container.name)
+    return entry is not None and resource in entry.target
+
+
+def _left_beside(
+    pod: Pod, scaled: tuple[Container, ...], others: tuple[Container, ...], bounded: tuple[LimitRangeItem, str]
+) -> LimitRangeItem:
+    """Return what a LimitRange leaves of one resource to the containers that are scaled; raises as its caller does."""
+    item, resource = bounded
+    minimum, maximum = amount(item.minimum, resource), amount(item.maximum, resource)
+    is_bounded = not maximum.is_zero()
+    for other in others:
+        current = pod.actual_resources(other)
+        minimum = _less(minimum, current.request(resource))
+        maximum = _less(maximum, current.limit(resource))
+    # A maximum of zero is none, which is right where nothing of what is scaled has a limit.
+    if is_bounded and maximum.is_zero() and any(not pod.actual_resources(c).limit(resource).is_zero() for c in scaled):
+        raise _without_room(pod, [c.name for c in others], resource)
+    return replace(item, minimum={resource: minimum}, maximum={resource: maximum})
 
 
 def _without_room(pod: Pod, others: list[str], resource: str) -> InvalidObjectError:
-    """Say that the containers without a recommendation are all that the LimitRange has room for."""
+    """Say that the containers whose resource stays as it is are all that the LimitRange has room for."""
     named = ", ".join(repr(name) for name in others)
-    problem = f"{named} without a recommendation leave no {resource} of the maximum of the namespace's pod LimitRange"
+    problem = f"{named} without a recommended {resource} leave none of the maximum of the namespace's pod LimitRange"
     return InvalidObjectError(pod.ref, problem, remedy="lower their limits, or widen the LimitRange")
 
 

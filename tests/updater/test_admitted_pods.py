@@ -63,7 +63,7 @@ def test_what_is_recommended_fits_beside_what_is_not(
 
 def test_what_fits_beside_nothing_is_an_error_that_says_so() -> None:
     limits = merge((LimitRange("default", "l", (pod_limits("-/64Mi"),)),))
-    with pytest.raises(InvalidObjectError, match="'side' without a recommendation leave no memory"):
+    with pytest.raises(InvalidObjectError, match="'side' without a recommended memory leave none"):
         new_resources(pod(APP, SIDE), vpa_of(IPOR, WANTED), limits, spares_others=True)
 
 
@@ -115,7 +115,7 @@ def vpas(draw: st.DrawFn) -> Vpa:
 def test_nothing_is_done_about_a_pod_as_admission_made_it(
     template: tuple[Container, ...], wanted: Vpa, items: tuple[LimitRangeItem, ...], hours: int, is_known: bool
 ) -> None:
-    """Whatever its age and the LimitRanges, which are applied to target and bounds apart."""
+    """Whatever its age and the LimitRanges, which are applied to target and bounds apart (spec: limits:S8.3)."""
     bare = completed(pod(*template, name="p0"), items)
     limits = merge((LimitRange("default", "l", items),))
     try:
