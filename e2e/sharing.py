@@ -15,7 +15,7 @@ def scenario_cluster(identity: str) -> str:
     return "patience" if identity in PATIENT else "conformance"
 
 
-def test_cluster(node_id: str) -> str:
+def cluster_of(node_id: str) -> str:
     """Return the name of the cluster that a test runs on.
 
     Args:
@@ -31,4 +31,4 @@ class ByCluster(LoadScopeScheduling):
     """Gives all tests of one cluster to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return test_cluster(nodeid)
+        return cluster_of(nodeid)
