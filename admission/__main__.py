@@ -87,7 +87,8 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     caches = Caches(client, config.api_group, config.vpa_object_namespace, config.switches())
     process.run_in_background("caches", follow(caches))
     context = ServingContext(tls_rules(config.min_tls_version, config.tls_ciphers))
-    in_use = CertificateInUse(context, telemetry.measures, partial(telemetry.vitals.there, _CERTIFICATE))
+    is_there = partial(telemetry.vitals.there, _CERTIFICATE)
+    in_use = CertificateInUse(context, telemetry.measures, client.pacing.now, is_there)
     port = open_webhook(process, config, caches, context, telemetry)
     registration = registration_of(client, config, telemetry.measures) if config.register_webhook else None
     await look_after_certificates(process, config, client, Keeping(in_use, registration, telemetry.measures))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -19,9 +20,10 @@ from admission.shell.issuing import (
 )
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.tls import ServingContext
-from autoscaling.errors import ConfigurationError
+from autoscaling.errors import ConfigurationError, EvenkeelError
 
 _STEPS_AT_ONCE = 4
+_DAY = timedelta(days=1)
 
 Clock = Callable[[], datetime]
 
@@ -156,14 +158,20 @@ class CertificateInUse:
     Args:
         context: The listener's TLS context.
         measures: Own metrics.
+        clock: Tells the time.
         on_first: Called once handshakes can succeed.
     """
 
     def __init__(
-        self, context: ServingContext, measures: AdmissionMeasures, on_first: Callable[[], None] = lambda: None
+        self,
+        context: ServingContext,
+        measures: AdmissionMeasures,
+        clock: Clock,
+        on_first: Callable[[], None] = lambda: None,
     ) -> None:
         self._context = context
         self._measures = measures
+        self._clock = clock
         self._on_first = on_first
         self._certificates: CertificateSet | None = None
 
@@ -188,6 +196,7 @@ class CertificateInUse:
         try:
             self._context.use(certificates.serving, certificates.serving_key)
         except ConfigurationError as error:
+            self._measures.certificate_problem.labels("unusable").inc()
             log.error("certificate not usable", error=str(error))  # noqa: TRY400 - the message says it all
             return False
         if self._certificates is None:
@@ -195,6 +204,11 @@ class CertificateInUse:
         self._certificates = certificates
         self._tell(certificates)
         return True
+
+    def stay(self, error: EvenkeelError) -> None:
+        """Leave in force what is, as nothing else could be read."""
+        self._measures.certificate_problem.labels("unreadable").inc()
+        log.warning("certificates not looked at", error=str(error))
 
     def require(self, certificates: CertificateSet | None) -> None:
         """Put certificates into force that the process cannot start without.
@@ -211,4 +225,9 @@ class CertificateInUse:
             for certificate in certificates_in(pem)[:1]:
                 end, serial = certificate.not_valid_after_utc, f"{certificate.serial_number:x}"
                 self._measures.certificate_end.labels(kind).set(end.timestamp())
+                self._measures.certificate_days.labels(kind).set_function(partial(self._days_to, end))
                 log.info("certificate in use", kind=kind, serial=serial, not_after=end.isoformat())
+
+    def _days_to(self, end: datetime) -> float:
+        """Return how many days are left, below zero once it is over."""
+        return (end - self._clock()) / _DAY

@@ -14,6 +14,8 @@ class AdmissionMeasures:
     reviews: Counter
     dry_runs: Counter
     certificate_end: Gauge
+    certificate_days: Gauge
+    certificate_problem: Counter
     certificate_step: Counter
     registered: Gauge
     proven: Gauge
@@ -39,6 +41,18 @@ class AdmissionMeasures:
                 f"{name}_certificate_not_after_timestamp_seconds",
                 "When a certificate of the webhook expires",
                 ("certificate",),
+                registry=registry,
+            ),
+            certificate_days=Gauge(
+                f"{name}_certificate_days_to_expiry",
+                "Days until a certificate of the webhook expires, below zero once it has",
+                ("certificate",),
+                registry=registry,
+            ),
+            certificate_problem=Counter(
+                f"{name}_certificate_problems_total",
+                "Times that certificates could not be read or used, so that those in force stayed",
+                ("problem",),
                 registry=registry,
             ),
             certificate_step=Counter(

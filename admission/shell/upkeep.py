@@ -92,4 +92,4 @@ class Upkeep:
             if certificates is not None:
                 self._in_use.use(certificates)
         except EvenkeelError as error:
-            log.warning("certificates not looked at", error=str(error))
+            self._in_use.stay(error)

@@ -184,8 +184,8 @@ async def test_changed_files_count_with_reload_only(tmp_path: Path, *, follows: 
 
 
 @pytest.fixture
-def in_use(measures: AdmissionMeasures) -> CertificateInUse:
-    return CertificateInUse(ServingContext(tls_rules("", "")), measures)
+def in_use(measures: AdmissionMeasures, pacing: InstantPacing) -> CertificateInUse:
+    return CertificateInUse(ServingContext(tls_rules("", "")), measures, pacing.now)
 
 
 def test_what_is_in_force_is_told(in_use: CertificateInUse, registry: CollectorRegistry) -> None:
@@ -201,23 +201,46 @@ def test_what_is_in_force_is_told(in_use: CertificateInUse, registry: CollectorR
         assert registry.get_sample_value(name, {"certificate": kind}) == end
 
 
-def test_the_first_certificate_is_announced_once(measures: AdmissionMeasures) -> None:
+DAYS_LEFT: list[tuple[str, timedelta, float, float]] = [
+    ("admission:13.21 new", timedelta(0), 90, 730),
+    ("admission:13.21 half a day later", DAY / 2, 89.5, 729.5),
+    ("admission:13.21 the last moment", 90 * DAY, 0, 640),
+    ("admission:13.21 over", 91 * DAY, -1, 639),
+]
+
+
+async def test_days_to_expiry_go_by_the_clock(
+    own: OwnCertificates, in_use: CertificateInUse, pacing: InstantPacing, registry: CollectorRegistry
+) -> None:
+    """They fall from one scrape to the next, with nothing else happening."""
+    in_use.require(await own.maintain(b""))
+    name = "evenkeel_admission_certificate_days_to_expiry"
+    for row, passed, serving, authority in DAYS_LEFT:
+        pacing.seconds = passed.total_seconds()
+        assert registry.get_sample_value(name, {"certificate": "serving"}) == serving, row
+        assert registry.get_sample_value(name, {"certificate": "authority"}) == authority, row
+
+
+def test_the_first_certificate_is_announced_once(measures: AdmissionMeasures, pacing: InstantPacing) -> None:
     announced: list[str] = []
-    in_use = CertificateInUse(ServingContext(tls_rules("", "")), measures, lambda: announced.append("there"))
+    context = ServingContext(tls_rules("", ""))
+    in_use = CertificateInUse(context, measures, pacing.now, lambda: announced.append("there"))
     assert not in_use.use(NO_SET)
     for certificates in (fresh_certificates(), fresh_certificates()):
         in_use.require(certificates)
     assert announced == ["there"]
 
 
-def test_what_cannot_be_used_leaves_the_old_in_force(in_use: CertificateInUse) -> None:
+def test_what_cannot_be_used_leaves_the_old_in_force(in_use: CertificateInUse, registry: CollectorRegistry) -> None:
     """Spec: admission:2, reload failure."""
     certificates = fresh_certificates()
     in_use.require(certificates)
     half_written = CertificateSet(certificates.authorities, b"", b"", certificates.serving_key)
     with capture_logs() as events:
         assert not in_use.use(half_written)
-    assert [event["event"] for event in events] == ["certificate not usable"]
+    assert [(event["event"], event["log_level"]) for event in events] == [("certificate not usable", "error")]
+    problems = "evenkeel_admission_certificate_problems_total"
+    assert registry.get_sample_value(problems, {"problem": "unusable"}) == 1
     assert in_use.is_there
     assert in_use.use(certificates)
 

@@ -69,7 +69,7 @@ class Replica:
         self.webhook = webhook
         self.registry = CollectorRegistry()
         measures = AdmissionMeasures.register(self.registry)
-        in_use = CertificateInUse(webhook.context, measures)
+        in_use = CertificateInUse(webhook.context, measures, held.now)
         registration = Registration(client, SETTINGS, (), measures)
         own = OwnCertificates(CertificateSecret(client, NAMESPACE, "evenkeel-tls-certs"), NAMES, held.now, measures)
         self.upkeep = Upkeep(own, in_use, registration, held)

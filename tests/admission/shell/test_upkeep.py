@@ -46,7 +46,7 @@ class Replica:
     """One replica's part in certificates and registration."""
 
     def __init__(self, client: KubeClient, held: HeldPacing, measures: AdmissionMeasures) -> None:
-        self.in_use = CertificateInUse(ServingContext(tls_rules("", "")), measures)
+        self.in_use = CertificateInUse(ServingContext(tls_rules("", "")), measures, held.now)
         self.registration = Registration(client, SETTINGS, ("vpa-webhook-config",), measures)
         secret = CertificateSecret(client, NAMESPACE, "evenkeel-tls-certs")
         self.own = OwnCertificates(secret, NAMES, held.now, measures)
