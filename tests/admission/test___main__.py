@@ -19,10 +19,13 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from admission.__main__ import called_as, registration_settings, server_name, start
+from admission.__main__ import called_as, registration_settings, review_rules, server_name, start
+from admission.boosting import BoostRules
 from admission.config import AdmissionConfig
+from admission.vpa_validation import Gates
 from admission.webhook_configuration import NamespaceScope, ServiceTarget, UrlTarget
 from autoscaling.behaviour import Profile
+from autoscaling.quantity import Quantity
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from autoscaling.runtime.process import Process, WallClockDriver
 from evenkeel.crd.definitions import definitions
@@ -298,6 +301,24 @@ def test_what_flags_register(tmp_path: Path) -> None:
     ignoring = config_for(tmp_path, ignored_vpa_object_namespaces=("a", "b"), webhook_labels="k:v")
     assert registration_settings(ignoring).scope == NamespaceScope(ignored=("a", "b"))
     assert registration_settings(ignoring).labels == (("k", "v"),)
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "gates"),
+    [
+        ("admission:5.26", "", Gates()),
+        ("admission:5.26", "CPUStartupBoost=true", Gates(cpu_startup_boost=True)),
+        ("admission:5.26", "InPlace=true", Gates(in_place=True)),
+        ("admission:5.26", "PerVPAConfig=true", Gates(per_vpa_config=True)),
+        ("admission:5.26", "AllAlpha=true,InPlace=false", Gates(cpu_startup_boost=True, per_vpa_config=True)),
+        ("admission:5.26", "AllBeta=true", Gates()),
+    ],
+)
+def test_gates_of_the_flag_are_those_of_reviews(row: str, text: str, gates: Gates) -> None:
+    words = ["--max-allowed-cpu-boost=2", f"--feature-gates={text}"]
+    rules = review_rules(AdmissionConfig.from_command_line(words, {}))
+    assert rules.gates == gates, row
+    assert rules.boosts == (BoostRules(Quantity.parse("2")) if gates.cpu_startup_boost else None), "admission:8.4"
 
 
 def test_what_the_webhook_is_called_by(tmp_path: Path) -> None:

@@ -91,6 +91,13 @@ def test_what_is_boosted(row: str, the_vpa: Vpa, wanted: dict[str, str]) -> None
     assert any(path == ANNOTATION for path, _ in operations) is bool(wanted), row
 
 
+def test_a_quantity_is_added_to_the_recommendation() -> None:
+    """Spec: api:7.3, admission:8.3."""
+    more = StartupBoost(CpuBoost(BoostType.QUANTITY, quantity=Quantity.parse("250m")))
+    operations = patch_of(pod(container("c", "100m", "200m")), boosting(vpa(recommended("c", "1")), more))
+    assert resources(operations) == {"requests/cpu": "1250m", "limits/cpu": "2500m"}
+
+
 def test_a_container_without_a_request_gets_an_explicit_zero_by_a_factor() -> None:
     operations = patch_of(pod(container("c")), boosting(vpa(mode=UpdateMode.OFF)))
     assert resources(operations) == {"requests/cpu": "0"}, "admission:8.9"

@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from admission.patch_operation import PatchOperation, pointer_segment
 from admission.pod_patch import PodToPatch, new_resources, pod_patch
+from autoscaling.capping import process
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS, LimitType, NamespaceLimits
 from autoscaling.pod import Container, ContainerStatus, Pod
 from autoscaling.quantity import Quantity
 from autoscaling.resources import ContainerResources
-from autoscaling.target_resources import NOTHING, ContainerTarget
+from autoscaling.target_resources import NOTHING, ContainerTarget, container_targets
 from autoscaling.vpa import ContainerPolicy, ControlledValues, ScalingMode, StartupBoost, UpdateMode, Vpa
 from autoscaling.wire.pods import decode_pod
 from autoscaling.wire.review import containers_with_resources
-from tests.builders import amounts, container, limit_range, pod, recommended, vpa
+from tests.builders import amounts, container, limit_range, pod, printed, recommended, vpa
 
 EMPTY_ANNOTATIONS: tuple[str, Mapping[str, str]] = ("/metadata/annotations", {})
 
@@ -132,7 +133,7 @@ def test_no_resources_object_is_made_for_nothing(present: tuple[bool, ...]) -> N
 
 
 def test_notes_on_capping_come_first() -> None:
-    """Spec: admission:7.3.1."""
+    """Spec: admission:7.3.1, admission:13.19."""
     policy = ContainerPolicy("c", max_allowed=amounts("200m/-"))
     got = operations(pod(container("c", "50m/32Mi")), vpa(recommended("c", "400m/100Mi"), policies=[policy]))
     assert updates("container 0: cpu capped to maxAllowed, cpu request, memory request") in got
@@ -183,6 +184,46 @@ def test_all_other_modes_are_alike(mode: UpdateMode | None) -> None:
     """Spec: admission:6.11."""
     got = operations(pod(container("c", "50m/-")), vpa(recommended("c", "400m/-"), mode=mode))
     assert ("/spec/containers/0/resources/requests/cpu", "400m") in got
+
+
+@pytest.mark.parametrize(
+    ("row", "default", "limits"),
+    [
+        ("admission:7.1.2", "1/500Mi", {"limits/cpu": "2", "limits/memory": "1000Mi"}),
+        ("admission:7.1.2", "-/500Mi", {"limits/memory": "1000Mi"}),
+        ("admission:7.1.2", None, {}),
+    ],
+)
+def test_the_default_of_a_limit_range_makes_a_limit(row: str, default: str | None, limits: dict[str, str]) -> None:
+    bounds = NamespaceLimits(container=limit_range(LimitType.CONTAINER, default=default, minimum="1m/-"))
+    got = operations(pod(container("c", "100m/100Mi")), vpa(recommended("c", "200m/200Mi")), limits=bounds)
+    prefix = "/spec/containers/0/resources/"
+    assert {path.removeprefix(prefix): value for path, value in got if f"{prefix}limits/" in path} == limits, row
+
+
+@pytest.mark.parametrize(
+    ("row", "mode", "limits"),
+    [
+        ("admission:7.1.3", UpdateMode.RECREATE, {}),
+        ("admission:7.1.3", UpdateMode.OFF, {"cpu": "2"}),
+    ],
+)
+def test_limits_follow_in_mode_off_whatever_the_policy_says(row: str, mode: UpdateMode, limits: dict[str, str]) -> None:
+    subject = pod(container("c", "1", "2"))
+    policy = ContainerPolicy("c", controlled_values=ControlledValues.REQUESTS_ONLY)
+    the_vpa = vpa(recommended("c", "1"), policies=[policy], mode=mode)
+    (target,) = container_targets(subject, the_vpa, process(subject, the_vpa, NO_LIMITS), NO_LIMITS)
+    assert printed(target.limits) == limits, row
+
+
+def test_another_resource_gets_a_request_and_no_limit() -> None:
+    """Spec: admission:7.1.7, as upstream does."""
+    target = {**amounts("1/-"), "example.com/gpu": Quantity.parse("2")}
+    got = operations(pod(container("c", "1/-", "2/-")), vpa(replace(recommended("c", "-"), target=target)))
+    paths = [path for path, _ in got if "/resources/" in path]
+    assert paths == [
+        f"/spec/containers/0/resources/{place}" for place in ("requests/cpu", "requests/example.com~1gpu", "limits/cpu")
+    ]
 
 
 def test_a_submitted_status_is_taken_as_in_force() -> None:
@@ -304,6 +345,7 @@ def test_the_patch_removes_nothing_and_touches_only_resources_and_its_own_annota
     old, new = leaves(before), leaves(after)
     assert old.keys() <= new.keys()
     for path, value in new.items():
+        assert "vpaInPlaceUpdated" not in path, "admission:7.3.4"
         is_ours = "/requests/" in path or "/limits/" in path or path.startswith("/metadata/annotations/vpa")
         assert is_ours or value == old.get(path), path
 

@@ -40,6 +40,7 @@ def found(vpa: SubmittedVpa, old: SubmittedVpa = NEW, gates: Gates = OFF) -> Fou
 
 RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
     ("admission:5.1 targetRef", spec(), OFF, []),
+    ("admission:5.2 updateMode", spec(), OFF, []),
     ("beyond:B-10", spec(recommender={}), OFF, []),
     *(
         ("beyond:B-10", spec(recommender={"strategy": name}), OFF, [])
@@ -52,7 +53,12 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
     ("admission:5.2 updateMode", update(), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
     ("admission:5.2 updateMode", update(updateMode=None), OFF, [("spec.updatePolicy.updateMode", Fault.REQUIRED)]),
     ("admission:5.3 updateMode", update(updateMode=""), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
-    ("admission:5.3 updateMode", update(updateMode="off"), OFF, [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)]),
+    (
+        "admission:5.3 updateMode",
+        update(updateMode="off"),
+        OFF,
+        [("spec.updatePolicy.updateMode", Fault.NOT_SUPPORTED)],
+    ),
     *(
         ("admission:5.3 updateMode", update(updateMode=mode), OFF, [])
         for mode in ("Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate")
@@ -139,6 +145,22 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
         [(f"{POLICY}.maxAllowed[cpu]", Fault.INVALID)],
     ),
     ("admission:5.10 maxAllowed", policy(minAllowed={"cpu": "1"}, maxAllowed={"memory": "1"}), OFF, []),
+    *(
+        (
+            f"case:8 {name} {text}",
+            policy(minAllowed={name: text}),
+            OFF,
+            [(f"{POLICY}.minAllowed[{name}]", Fault.INVALID)],
+        )
+        for name, text in (("cpu", "35714286n"), ("memory", "1.5"), ("memory", "100m"))
+    ),
+    ("case:8 cpu", policy(minAllowed={"cpu": "0.036"}, maxAllowed={"cpu": "36m"}), OFF, []),
+    (
+        "case:8 order",
+        policy(minAllowed={"memory": "2Gi"}, maxAllowed={"memory": "2047Mi"}),
+        OFF,
+        [(f"{POLICY}.maxAllowed[memory]", Fault.INVALID)],
+    ),
     (
         "admission:5.10 maxAllowed",
         policy(minAllowed={"example.com/gpu": "2"}, maxAllowed={"example.com/gpu": "1"}),
@@ -174,7 +196,12 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
     ),
     ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="2"), OFF, [(f"{POLICY}.oomBumpUpRatio", Fault.FORBIDDEN)]),
     ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="0.9991"), ON, []),
-    ("admission:5.13 oomBumpUpRatio", policy(oomBumpUpRatio="0.999"), ON, [(f"{POLICY}.oomBumpUpRatio", Fault.INVALID)]),
+    (
+        "admission:5.13 oomBumpUpRatio",
+        policy(oomBumpUpRatio="0.999"),
+        ON,
+        [(f"{POLICY}.oomBumpUpRatio", Fault.INVALID)],
+    ),
     ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp="1Mi"), OFF, [(f"{POLICY}.oomMinBumpUp", Fault.FORBIDDEN)]),
     ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp="-1"), ON, [(f"{POLICY}.oomMinBumpUp", Fault.INVALID)]),
     ("admission:5.14 oomMinBumpUp", policy(oomMinBumpUp=0), ON, []),
@@ -222,6 +249,7 @@ RULES: list[tuple[str, SubmittedVpa, Gates, Found]] = [
         ON,
         [(f"{POLICY}.startupBoost.cpu.factor", Fault.REQUIRED)],
     ),
+    ("admission:5.22 recommenders", spec(recommenders=[]), OFF, []),
     ("admission:5.22 recommenders", spec(recommenders=[{"name": "a"}]), OFF, []),
     ("admission:5.22 recommenders", spec(recommenders=[{"name": ""}]), OFF, []),
     (
