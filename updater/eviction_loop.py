@@ -40,7 +40,7 @@ class Loop:
         since: When the first of them was evicted that count.
         last: When the last one was.
         wanted: What its replacement was to get, with bounds.
-        judged: UIDs of the replacements seen so far.
+        judged: UIDs of the replacements seen so far, and of the pods that were evicted.
         in_vain: How many of the last ones in a row came up without what was wanted.
         pauses: How many pauses there were in a row, the present one included.
         until: When the last of them ends, and one more eviction may be tried.
@@ -103,7 +103,8 @@ class Loops:
         """Return the loops with the evictions of a round."""
         loops = dict(self.by_workload)
         for eviction in evictions:
-            loops[eviction.workload] = loops.get(eviction.workload, Loop()).evicting(eviction.wanted, now)
+            loop = loops.get(eviction.workload, Loop()).evicting(eviction.wanted, now)
+            loops[eviction.workload] = replace(loop, judged=loop.judged | {eviction.uid})
         return Loops(loops) if loops else self
 
     def looking(
@@ -162,6 +163,8 @@ def _looked(loop: Loop, controlled: ControlledPods, limits: NamespaceLimits, now
     since, last, wanted = loop.since, loop.last, loop.wanted
     if since is None or last is None or wanted is None:
         return loop
+    # A kubelet tells whole seconds, so a replacement may seem to have started before its predecessor was evicted.
+    since = since.replace(microsecond=0)
     pods = [
         (pod.start_time, pod.name, pod)
         for pod in (member.pod for member in controlled.members)

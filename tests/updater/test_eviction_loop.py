@@ -34,6 +34,7 @@ from updater.conditions import EVICTION_LOOP
 from updater.decision import Action, Decision, Outcome, Reason
 from updater.eviction_loop import ATTRIBUTED_FOR, LONGEST_PAUSE, Loop, Loops, lack_of, pause, workload_of
 from updater.ledger import Eviction
+from updater.selection import ControlledPods, Member
 from updater.settings import Settings
 
 HELPS = with_only("eviction_only_when_it_helps")
@@ -123,6 +124,7 @@ class Cluster:
         self.memory = Memory()
         self.now = NOW
         self.made = count
+        self.start_delay = 5 * SECOND
 
     def round(self, outcome: Outcome = Outcome.DONE) -> Played:
         """Play a round and replace the pods that it evicted; a minute passes."""
@@ -138,7 +140,8 @@ class Cluster:
             self.pods = [p for p in self.pods if p.name not in gone]
             for _ in gone:
                 fresh = ready(small(f"p{self.made}", self.replacement))
-                self.pods.append(replace(fresh, start_time=self.now + 5 * SECOND))
+                # A kubelet tells whole seconds.
+                self.pods.append(replace(fresh, start_time=(self.now + self.start_delay).replace(microsecond=0)))
                 self.made += 1
         self.now += MINUTE
         return played
@@ -170,6 +173,20 @@ def test_evictions_without_effect_stop(
     row: str, count: int, replacement: str, settings: Settings, expected: list[int]
 ) -> None:
     assert Cluster(one_pod(), count, replacement, settings).evictions(80) == expected, row
+
+
+@pytest.mark.parametrize("begun", [timedelta(0), timedelta(milliseconds=780), timedelta(milliseconds=999)])
+def test_a_replacement_counts_that_starts_in_the_second_of_the_eviction(begun: timedelta) -> None:
+    cluster = Cluster(one_pod(), 1)
+    cluster.now, cluster.start_delay = NOW + begun, timedelta(milliseconds=140)
+    assert cluster.evictions(10) == [0, 1], "case:35"
+
+
+def test_an_evicted_pod_is_not_its_own_replacement() -> None:
+    evicted = replace(ready(small("p0")), uid="u", start_time=NOW)
+    loops = Loops().evicting([Eviction(D, "u", WANTED)], NOW + timedelta(milliseconds=780))
+    lingering = (ControlledPods(one_pod(), (Member(evicted, D),)),)
+    assert loops.looking(lingering, {}, NOW + SECOND).by_workload[D].in_vain == 0, "case:35"
 
 
 def test_what_holds_evictions_is_named() -> None:
