@@ -149,7 +149,7 @@ def open_webhook(
     port = bound_port(listener)
     log.info("webhook listens", port=port)
     endpoint = Endpoint(
-        Cluster(caches.view, caches.look_up_later),
+        cluster_of(config, caches),
         review_rules(config),
         telemetry.metrics,
         telemetry.measures,
@@ -158,6 +158,12 @@ def open_webhook(
     process.run_in_background("webhook", serve_webhook(endpoint, context.listening, listener))
     process.on_stop("callers move on", partial(drain, telemetry.vitals, process.pacing))
     return port
+
+
+def cluster_of(config: AdmissionConfig, caches: Caches) -> Cluster:
+    """Return what reviews know of the cluster, and whether they wait for what is not known yet."""
+    waits = not config.switches().reviews_from_caches
+    return Cluster(caches.view, caches.look_up_later, caches.look_up if waits else None)
 
 
 async def drain(vitals: Vitals, pacing: Pacing) -> None:

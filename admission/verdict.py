@@ -46,7 +46,7 @@ class Reason(Enum):
     NO_CONTROLLER = "NoController"
     STATIC_POD = "StaticPod"
     OWNER_NOT_KNOWN = "OwnerNotKnown"
-    OWNER_NOT_LOOKED_UP = "OwnerNotLookedUp"
+    OWNER_NOT_CACHED = "OwnerNotCached"
     OWNER_NOT_SCALABLE = "OwnerNotScalable"
     NO_MATCHING_VPA = "NoMatchingVpa"
     CANNOT_BE_CAPPED = "CannotBeCapped"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from admission.verdict import Reason
@@ -77,19 +76,36 @@ def match_vpa(pod: Pod, view: ClusterView) -> Match:
     except NodeOwnerError:
         return Match(None, Reason.STATIC_POD)
     except OwnerNotCachedError as error:
-        return Match(None, Reason.OWNER_NOT_LOOKED_UP, str(error), error.key)
+        return _not_cached(error)
     except OwnerLookupError as error:
         return Match(None, Reason.OWNER_NOT_KNOWN, str(error))
     if topmost is None:
         return Match(None, Reason.OWNER_NOT_SCALABLE, str(controller))
     candidates = _with_selectors(in_namespace.get((topmost.kind, topmost.name), ()), view)
-    return Match(controlling_vpa(candidates, topmost, pod.labels, compares_groups=view.compares_groups))
+    try:
+        return Match(controlling_vpa(candidates, topmost, pod.labels, compares_groups=view.compares_groups))
+    except OwnerNotCachedError as error:
+        return _not_cached(error)
+
+
+def _not_cached(error: OwnerNotCachedError) -> Match:
+    """Say whose scale has to be read first."""
+    return Match(None, Reason.OWNER_NOT_CACHED, str(error), error.key)
 
 
 def _with_selectors(vpas: tuple[Vpa, ...], view: ClusterView) -> Iterator[SelectingVpa]:
-    """Yield the VPAs that may act on new pods, each with its target's selector; those without one are left out."""
+    """Yield the VPAs that may act on new pods, each with its target's selector; those without one are left out.
+
+    Raises:
+        OwnerNotCachedError: Whether one of them has a selector is not known yet.
+    """
     for vpa in vpas:
         if vpa.update_mode is UpdateMode.OFF and not vpa.has_startup_boost:
             continue
-        with suppress(OwnerLookupError):
-            yield SelectingVpa(vpa, target_selector(vpa, view.controllers))
+        try:
+            selector = target_selector(vpa, view.controllers)
+        except OwnerNotCachedError:
+            raise
+        except OwnerLookupError:
+            continue
+        yield SelectingVpa(vpa, selector)

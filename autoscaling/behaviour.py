@@ -93,6 +93,12 @@ class Behaviour:
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
     )
+    reviews_from_caches: bool = _switch(
+        "admission 13.8, admission 13.20",
+        "No review waits for the API server: a pod whose controller is of a custom kind and not in the cache yet is "
+        "let in as it is (OwnerNotCached), and that is looked up for the next one. Otherwise the review waits while it "
+        "is read, for no longer than half of what the API server gives the webhook.",
+    )
     memory_bounded_by_workloads: bool = _switch(
         "B-3, cases 23, 39",
         "The recommender keeps one history for each container of a workload, whatever the labels of its pods, so "

@@ -1,4 +1,4 @@
-"""The caches that reviews look at: VPAs, LimitRanges and controllers, kept by watches; no review makes a call."""
+"""The caches that reviews look at: VPAs, LimitRanges and controllers, kept by watches and calls in the background."""
 
 from __future__ import annotations
 
@@ -169,6 +169,10 @@ class Caches:
     def look_up_later(self, key: ControllerKey) -> None:
         """Have the scale of a controller read, for the next pod that belongs to it."""
         self._controllers.look_up_later(key)
+
+    async def look_up(self, key: ControllerKey) -> None:
+        """Wait until the scale of a controller is known, good or bad."""
+        await self._controllers.look_up(key)
 
     def keep_targets_known(self) -> None:
         """Have the scales of all targets of other than well-known kinds read; those known count as used.

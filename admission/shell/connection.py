@@ -1,22 +1,22 @@
 """One connection of a caller: HTTP/1.1 over httptools' parser, within limits of size and time.
 
-What is asked is answered in the order in which it came, at once and in one write; nothing here waits for anything but
-the caller.
+What is asked is answered in the order in which it came and each in one write; nothing here waits for anything but the
+caller, unless the service says so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
+from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Protocol
 
 import httptools
 import structlog
+
+from admission.shell.service import Arrival, Reply, Request, Service
 
 _HEAD = b"HEAD"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -46,98 +46,8 @@ class Limits:
     closing_seconds: float = 5.0
 
 
-class Reply:
-    """An answer, with everything that is the same for all of its kind put into bytes beforehand.
-
-    Args:
-        status: Of the answer.
-        content_type: Of the body; empty to leave it out.
-    """
-
-    __slots__ = ("closing_head", "head")
-
-    def __init__(self, status: HTTPStatus, content_type: bytes = b"") -> None:
-        line = b"HTTP/1.1 %d %b\r\n" % (status.value, status.phrase.encode())
-        kind = b"content-type: %b\r\n" % content_type if content_type else b""
-        self.head = line + kind + b"content-length: "
-        self.closing_head = line + kind + b"connection: close\r\ncontent-length: "
-
-
 _BAD_REQUEST = Reply(HTTPStatus.BAD_REQUEST, b"text/plain; charset=utf-8")
 _HEAD_TOO_LARGE = Reply(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, b"text/plain; charset=utf-8")
-
-
-@dataclass(slots=True)
-class Request:
-    """A request, as far as it has come.
-
-    Args:
-        target: Path and query.
-        headers: The first value of each header that is read, by its name in small letters.
-        parts: Pieces of the body; nothing once it is too large.
-        size: Of the body so far, in bytes.
-        method: Known once the head is complete.
-        began: When the head was complete, by ``time.perf_counter``; 0 before.
-        keeps_alive: Whether another request may follow on the same connection.
-        is_waited_for: Whether the rest of the body is being waited for.
-        is_answered: Whether what still comes of it counts for nothing.
-    """
-
-    target: bytes = b""
-    headers: dict[bytes, bytes] = field(default_factory=dict)
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
-    method: bytes = b""
-    began: float = 0.0
-    keeps_alive: bool = True
-    is_waited_for: bool = False
-    is_answered: bool = False
-
-    @property
-    def has_head(self) -> bool:
-        """Whether its head is complete."""
-        return self.began > 0.0
-
-    @property
-    def body(self) -> bytes:
-        """The body as far as it has come."""
-        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
-
-    @property
-    def stated_size(self) -> int:
-        """Size of the whole body by its header, 0 where that does not say."""
-        stated = self.headers.get(b"content-length", b"")
-        return int(stated) if stated.isdigit() else 0
-
-
-class Arrival(Enum):
-    """What came of a request's body."""
-
-    WHOLE = "all of it"
-    NOT_WANTED = "nobody waits for it"
-    TOO_LARGE = "more than is taken"
-    LATE = "not in time"
-    BROKEN = "the connection ended, or what came was no HTTP"
-
-
-Send = Callable[[Reply, bytes], None]
-"""Sends an answer with a body; to one who has gone, it does nothing."""
-
-
-class Service(Protocol):
-    """What answers requests."""
-
-    def wants_body(self, request: Request) -> bool:
-        """Say by its head whether the body of a request matters."""
-        ...
-
-    def patience_seconds(self, request: Request) -> float:
-        """Return how long to wait for a body."""
-        ...
-
-    def answer(self, request: Request, arrival: Arrival, send: Send) -> None:
-        """Answer a request by calling ``send`` once."""
-        ...
 
 
 class Connection(asyncio.Protocol):
@@ -157,7 +67,9 @@ class Connection(asyncio.Protocol):
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self._parser = httptools.HttpRequestParser(self)
         self._request: Request | None = None
-        self._complete: list[Request] = []
+        self._complete: deque[Request] = deque()
+        self._later: asyncio.Task[None] | None = None
+        self._is_clogged = False
         self._head_bytes = 0
         self._is_last = False
         self._is_over = False
@@ -177,6 +89,8 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
         if self._alarm is not None:
             self._alarm.cancel()
+        if self._later is not None:
+            self._later.cancel()
         self._give_up()
         # Parser and connection hold each other, and nobody should have to look for circles.
         del self._parser
@@ -184,16 +98,18 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Take in nothing from one who does not read the answers."""
+        self._is_clogged = True
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         """Go on."""
-        self._transport.resume_reading()
+        self._is_clogged = False
+        self._read_on()
 
     def end(self) -> None:
         """Close as soon as the request under way, if any, is answered."""
         self._is_last = True
-        if self._request is None or not self._request.has_head:
+        if self._later is None and (self._request is None or not self._request.has_head):
             self._close()
 
     def abort(self) -> None:
@@ -212,10 +128,20 @@ class Connection(asyncio.Protocol):
             pass
         except httptools.HttpParserError as error:
             problem = error
-        if self._complete:
-            complete, self._complete = self._complete, []
-            for request in complete:
-                self._answer_complete(request)
+        self._go_on(problem, len(data))
+
+    def _go_on(self, problem: httptools.HttpParserError | None, received: int) -> None:
+        """Answer what is complete, then see to what has come of the next request; where an answer waits, so does this.
+
+        Args:
+            problem: Why nothing more can be made out, None where all is well.
+            received: Bytes that came last.
+        """
+        while self._complete and not self._transport.is_closing():
+            self._answer_complete(self._complete.popleft())
+            if self._later is not None:
+                self._later.add_done_callback(lambda _: self._release(problem, received))
+                return
         if self._transport.is_closing():
             return
         if problem is not None:
@@ -223,7 +149,7 @@ class Connection(asyncio.Protocol):
         elif self._request is None:
             self._allow(self._limits.idle_seconds)
         elif not self._request.has_head:
-            self._await_head(len(data))
+            self._await_head(received)
         else:
             self._await_body(self._request)
 
@@ -275,10 +201,24 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def _answer_complete(self, request: Request) -> None:
-        """Answer a request of which everything has come, unless the one before was the last."""
+        """Answer a request of which everything has come, or take in nothing until that is done."""
+        is_too_large = request.size > self._limits.body_bytes
+        self._later = self._answer(request, Arrival.TOO_LARGE if is_too_large else Arrival.WHOLE)
+        if self._later is not None:
+            self._transport.pause_reading()
+            self._later.add_done_callback(lambda _: self._answered(request))
+
+    def _release(self, problem: httptools.HttpParserError | None, received: int) -> None:
+        """Go on after an answer that was waited for."""
+        self._later = None
         if not self._transport.is_closing():
-            is_too_large = request.size > self._limits.body_bytes
-            self._answer(request, Arrival.TOO_LARGE if is_too_large else Arrival.WHOLE)
+            self._read_on()
+            self._go_on(problem, received)
+
+    def _read_on(self) -> None:
+        """Take in what comes, unless there is still a reason not to."""
+        if self._later is None and not self._is_clogged:
+            self._transport.resume_reading()
 
     def _await_head(self, received: int) -> None:
         """Wait for the rest of a head."""
@@ -308,12 +248,16 @@ class Connection(asyncio.Protocol):
                 self._transport.write(_CONTINUE)
             self._allow(self._service.patience_seconds(request))
 
-    def _answer(self, request: Request, arrival: Arrival) -> None:
-        """Have a request answered, and close the connection if it was the last."""
+    def _answer(self, request: Request, arrival: Arrival) -> asyncio.Task[None] | None:
+        """Have a request answered; returns what to wait for, None where it is done."""
         request.is_answered = True
-        if self._is_last:
-            request.keeps_alive = False
-        self._service.answer(request, arrival, partial(self._send, request))
+        later = self._service.answer(request, arrival, partial(self._send, request))
+        if later is None:
+            self._answered(request)
+        return later
+
+    def _answered(self, request: Request) -> None:
+        """Close the connection if a request was the last, once what comes of it has come."""
         if request is self._request:
             self._linger()
         elif not request.keeps_alive:
@@ -321,6 +265,7 @@ class Connection(asyncio.Protocol):
 
     def _send(self, request: Request, reply: Reply, body: bytes) -> None:
         """Send an answer."""
+        request.keeps_alive &= not self._is_last
         head = reply.head if request.keeps_alive else reply.closing_head
         self._write(head, body, is_shown=request.method != _HEAD)
 
@@ -368,6 +313,9 @@ class Connection(asyncio.Protocol):
     def _ring(self) -> None:
         """Look whether the caller's time has run out."""
         self._alarm = None
+        if self._later is not None:
+            # The caller has done its part; what comes next sets a new time.
+            return
         if self._loop.time() < self._due:
             self._alarm = self._loop.call_at(self._due, self._ring)
             return

@@ -8,18 +8,19 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 import structlog
 from prometheus_client import Counter, Histogram
 
 from admission.review import PatchMemory, ReviewRules
-from admission.shell.connection import Arrival, Connection, Limits, Reply, Request, Send, Service
+from admission.shell.connection import Connection, Limits
 from admission.shell.exchange import Question, TextMemory, read_question, verdict_on, write_answer
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
+from admission.shell.service import Arrival, Reply, Request, Send, Service
 from admission.verdict import Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from autoscaling.ownership import ControllerKey
@@ -48,6 +49,10 @@ _UNREAD = {Arrival.LATE: Reason.DEADLINE_EXCEEDED, Arrival.BROKEN: Reason.BODY_N
 log = structlog.get_logger()
 
 
+LookUp = Callable[[ControllerKey], Awaitable[None]]
+"""Has a controller looked up, and ends once it is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """What the endpoint knows of the cluster.
@@ -55,10 +60,29 @@ class Cluster:
     Args:
         view: Returns the caches as they are now.
         look_up_later: Has a controller looked up for the next pod that belongs to it.
+        look_up: Has a controller looked up for the pod at hand, which waits; None where no pod is to wait.
     """
 
     view: Callable[[], ClusterView]
     look_up_later: Callable[[ControllerKey], None]
+    look_up: LookUp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, and when work on it began, by ``time.perf_counter``."""
+
+    verdict: Verdict
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent, and the verdict behind it."""
+
+    reply: Reply
+    body: bytes
+    verdict: Verdict
 
 
 @dataclass(slots=True)
@@ -105,13 +129,87 @@ class Endpoint:
         stated = _TIMEOUT.search(request.target.partition(b"?")[2])
         return _SHARE_OF_TIMEOUT * (float(stated[1]) if stated else self.timeout_seconds)
 
-    def answer(self, request: Request, arrival: Arrival, send: Send) -> None:
-        """Answer one request."""
-        reply, body, verdict = self._reply(request, arrival)
-        writing = time.perf_counter()
-        send(reply, body)
+    def answer(self, request: Request, arrival: Arrival, send: Send) -> asyncio.Task[None] | None:
+        """Answer one request, at once unless something has to be looked up for it."""
+        if not self.wants_body(request):
+            verdict = _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
+            self._send(request, send, Answer(_NOTHING, b"", verdict))
+        elif arrival is Arrival.TOO_LARGE:
+            self._send(request, send, Answer(_TOO_LARGE, _TOO_LARGE_TEXT, _trouble(Reason.TOO_LARGE)))
+        elif arrival in _UNREAD:
+            verdict = _trouble(_UNREAD[arrival])
+            self._send(request, send, Answer(_REVIEW, write_answer("", verdict), verdict))
+        else:
+            return self._review(request, send)
+        return None
+
+    def _review(self, request: Request, send: Send) -> asyncio.Task[None] | None:
+        """Answer a review that has come completely."""
+        started = time.perf_counter()
+        self._step("read_request", started - request.began)
+        question, verdict = self._decision(request.body)
+        if verdict.to_look_up is not None and self.cluster.look_up is not None:
+            return asyncio.create_task(self._answer_later(request, send, question, verdict))
+        self._answer(request, send, question.uid, Decision(verdict, started))
+        return None
+
+    def _decision(self, body: bytes) -> tuple[Question, Verdict]:
+        """Read a question and decide on it."""
+        question = Question("", None)
+        try:
+            question = read_question(body, self.rules)
+            return question, self._verdict(question)
+        except Exception as error:
+            log.exception("review failed", uid=question.uid)
+            return question, _failure(error)
+
+    def _verdict(self, question: Question) -> Verdict:
+        """Decide by what is known now."""
+        return verdict_on(question, self.cluster.view(), self.rules, self._patches)
+
+    async def _answer_later(self, request: Request, send: Send, question: Question, verdict: Verdict) -> None:
+        """Answer a review once what its verdict lacks has been looked up, or the time for that is up."""
+        left = self.patience_seconds(request) - (time.perf_counter() - request.began)
+        try:
+            async with asyncio.timeout(left):
+                verdict = await self._completed(question, verdict)
+        except TimeoutError:
+            verdict = replace(verdict, reason=Reason.DEADLINE_EXCEEDED)
+        except Exception as error:
+            log.exception("review failed", uid=question.uid)
+            verdict = _failure(error)
+        self._answer(request, send, question.uid, Decision(verdict, request.began))
+
+    async def _completed(self, question: Question, verdict: Verdict) -> Verdict:
+        """Look up what a verdict lacks, then decide again, until it lacks nothing that has not been looked up."""
+        known: set[ControllerKey] = set()
+        while self.cluster.look_up is not None and verdict.to_look_up is not None and verdict.to_look_up not in known:
+            known.add(verdict.to_look_up)
+            await self.cluster.look_up(verdict.to_look_up)
+            verdict = self._verdict(question)
+        return verdict
+
+    def _answer(self, request: Request, send: Send, uid: str, decision: Decision) -> None:
+        """Put a decision into words and send it."""
+        decided, verdict = time.perf_counter(), decision.verdict
+        try:
+            body = write_answer(uid, verdict, self._texts)
+        except Exception as error:
+            log.exception("review failed", uid=uid)
+            verdict = _failure(error)
+            body = write_answer(uid, verdict)
+        if verdict.reason is not Reason.INTERNAL_ERROR:
+            self._step("admit", decided - decision.started)
+            self._step("build_response", time.perf_counter() - decided)
+            _log(uid, verdict)
+        self._send(request, send, Answer(_REVIEW, body, verdict))
+
+    def _send(self, request: Request, send: Send, answer: Answer) -> None:
+        """Send an answer and count it."""
+        writing, verdict = time.perf_counter(), answer.verdict
+        send(answer.reply, answer.body)
         ended = time.perf_counter()
-        if reply is _REVIEW:
+        if answer.reply is _REVIEW:
             self._step("write_response", ended - writing)
         self._step("total", ended - request.began)
         self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - request.began)
@@ -122,38 +220,6 @@ class Endpoint:
             self._pods[(is_applied,)].inc()
         if verdict.to_look_up is not None:
             self.cluster.look_up_later(verdict.to_look_up)
-
-    def _reply(self, request: Request, arrival: Arrival) -> tuple[Reply, bytes, Verdict]:
-        """Return what to send, and the verdict behind it."""
-        if not self.wants_body(request):
-            return _NOTHING, b"", _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
-        if arrival is Arrival.TOO_LARGE:
-            return _TOO_LARGE, _TOO_LARGE_TEXT, _trouble(Reason.TOO_LARGE)
-        if arrival in _UNREAD:
-            verdict = _trouble(_UNREAD[arrival])
-            return _REVIEW, write_answer("", verdict), verdict
-        self._step("read_request", time.perf_counter() - request.began)
-        body, verdict = self._review(request.body)
-        return _REVIEW, body, verdict
-
-    def _review(self, body: bytes) -> tuple[bytes, Verdict]:
-        """Decide, and put the decision into words."""
-        started = time.perf_counter()
-        question = Question("", None)
-        try:
-            question = read_question(body, self.rules)
-            verdict = verdict_on(question, self.cluster.view(), self.rules, self._patches)
-            decided = time.perf_counter()
-            answer = write_answer(question.uid, verdict, self._texts)
-        except Exception as error:
-            # Whatever is wrong in here must keep no pod from being created.
-            log.exception("review failed", uid=question.uid)
-            verdict = _trouble(Reason.INTERNAL_ERROR, repr(error))
-            return write_answer(question.uid, verdict), verdict
-        self._step("admit", decided - started)
-        self._step("build_response", time.perf_counter() - decided)
-        _log(question.uid, verdict)
-        return answer, verdict
 
     def _step(self, name: str, seconds: float) -> None:
         """Record how long one step took."""
@@ -168,6 +234,11 @@ def _content_type(request: Request) -> bytes:
 def _trouble(reason: Reason, detail: str = "") -> Verdict:
     """Return the verdict on a request that nothing can be told of."""
     return Verdict(Subject.UNKNOWN, Outcome.ERROR, reason, detail)
+
+
+def _failure(error: Exception) -> Verdict:
+    """Return the verdict on a review that we failed on: whatever is wrong in here must keep no pod out."""
+    return _trouble(Reason.INTERNAL_ERROR, repr(error))
 
 
 def _log(uid: str, verdict: Verdict) -> None:
@@ -189,11 +260,18 @@ def _level(verdict: Verdict) -> int:
     """Return how much what became of a review matters."""
     if verdict.outcome is Outcome.ERROR or verdict.reason in _NEEDS_ATTENTION:
         return logging.WARNING
-    return logging.INFO if verdict.outcome is Outcome.APPLIED or not verdict.is_allowed else logging.DEBUG
+    is_told = verdict.outcome is Outcome.APPLIED or not verdict.is_allowed or verdict.reason is Reason.OWNER_NOT_CACHED
+    return logging.INFO if is_told else logging.DEBUG
 
 
 _NEEDS_ATTENTION = frozenset(
-    {Reason.UNREADABLE_POD, Reason.CANNOT_BE_CAPPED, Reason.ANNOTATIONS_FULL, Reason.CACHES_NOT_SYNCED}
+    {
+        Reason.UNREADABLE_POD,
+        Reason.CANNOT_BE_CAPPED,
+        Reason.ANNOTATIONS_FULL,
+        Reason.CACHES_NOT_SYNCED,
+        Reason.DEADLINE_EXCEEDED,
+    }
 )
 
 

@@ -124,6 +124,11 @@ class ControllerCache:
             except OwnerNotCachedError as missing:
                 await self._scales.look_up(missing.key)
 
+    async def look_up(self, key: ControllerKey) -> None:
+        """Wait until a scale is known; all who do share one call, which goes on when one of them gives up."""
+        self.look_up_later(key)
+        await asyncio.wait((self._looking_up[key],))
+
     def look_up_later(self, key: ControllerKey) -> None:
         """Look a scale up in the background, once, for whoever asks the next time."""
         if key not in self._looking_up:

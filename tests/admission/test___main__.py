@@ -19,9 +19,10 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from admission.__main__ import called_as, registration_settings, review_rules, server_name, start
+from admission.__main__ import called_as, cluster_of, registration_settings, review_rules, server_name, start
 from admission.boosting import BoostRules
 from admission.config import AdmissionConfig
+from admission.shell.caches import Caches
 from admission.vpa_validation import Gates
 from admission.webhook_configuration import NamespaceScope, ServiceTarget, UrlTarget
 from autoscaling.behaviour import Profile
@@ -33,6 +34,8 @@ from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import Endpoint, serve
 from tests.admission.shell.webhooks import eventually
+from tests.autoscaling.kube.clocks import InstantPacing
+from tests.autoscaling.kube.scripted import client_of
 from tests.embedded import Json, owner, recommended_status
 
 pytestmark = pytest.mark.anyio
@@ -319,6 +322,22 @@ def test_gates_of_the_flag_are_those_of_reviews(row: str, text: str, gates: Gate
     rules = review_rules(AdmissionConfig.from_command_line(words, {}))
     assert rules.gates == gates, row
     assert rules.boosts == (BoostRules(Quantity.parse("2")) if gates.cpu_startup_boost else None), "admission:8.4"
+
+
+@pytest.mark.parametrize(
+    ("row", "flags", "waits"),
+    [
+        ("admission:13.20 evenkeel", {}, False),
+        ("admission:13.20 upstream", {"profile": Profile.UPSTREAM}, True),
+        ("admission:13.20 switched off", {"behaviour": (("reviews_from_caches", "false"),)}, True),
+    ],
+)
+async def test_only_as_upstream_does_a_review_wait_for_the_api_server(
+    tmp_path: Path, row: str, flags: dict[str, object], waits: bool
+) -> None:
+    async with serve(ApiServer(), tls=False) as endpoint, client_of(endpoint.url, InstantPacing()) as (client, _):
+        caches = Caches(client, ApiGroup.EVENKEEL)
+        assert (cluster_of(config_for(tmp_path, ApiGroup.EVENKEEL, **flags), caches).look_up is not None) is waits, row
 
 
 def test_what_the_webhook_is_called_by(tmp_path: Path) -> None:

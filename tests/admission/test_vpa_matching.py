@@ -166,7 +166,7 @@ def test_nobody_is_looked_up_where_there_are_no_vpas() -> None:
 
 def test_an_owner_that_was_not_looked_up_is_named() -> None:
     match = match_vpa(replace(pod(), owners=(ROLLOUT,)), view(named("v")))
-    assert (match.reason, match.to_look_up) == (Reason.OWNER_NOT_LOOKED_UP, rollout_key())
+    assert (match.reason, match.to_look_up) == (Reason.OWNER_NOT_CACHED, rollout_key())
     assert "default" in match.detail
 
 
@@ -223,9 +223,13 @@ def test_a_target_that_was_not_looked_up_is_left_out() -> None:
     owners = CHAIN | {("default", "Deployment", "d"): ()}
     odd = replace(vpa(), target_ref=TargetRef("Deployment", "d"))
     assert chosen(view(odd, owners=owners)) == "v"
-    rollout_vpa = replace(vpa(), target_ref=replace(FOR_ROLLOUT, api_version="example.com/v2"))
+    other = replace(FOR_ROLLOUT, api_version="example.com/v2")
     scalable = {rollout_key(): ScaleAnswer(is_found=True, selector="app=a")}
-    assert chosen(view(rollout_vpa, scales=scalable), replace(pod(), owners=(ROLLOUT,))) is None
+    match = match_vpa(
+        replace(pod(), owners=(ROLLOUT,)), view(replace(vpa(), target_ref=other), named("w"), scales=scalable)
+    )
+    key = replace(rollout_key(), api_version="example.com/v2")
+    assert (match.vpa, match.reason, match.to_look_up) == (None, Reason.OWNER_NOT_CACHED, key)
 
 
 NIGHTLY = TargetRef("CronJob", "nightly", "batch/v1")

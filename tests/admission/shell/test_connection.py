@@ -13,7 +13,8 @@ from http import HTTPStatus
 import pytest
 from structlog.testing import capture_logs
 
-from admission.shell.connection import Arrival, Connection, Limits, Reply, Request, Send
+from admission.shell.connection import Connection, Limits
+from admission.shell.service import Arrival, Reply, Request, Send
 from tests.admission.shell.webhooks import eventually
 
 pytestmark = pytest.mark.anyio

@@ -246,7 +246,7 @@ async def test_an_unknown_owner_is_looked_up_for_the_next_pod(certificates: Cert
     async with running_webhook(view, certificates) as webhook:
         await ask(webhook, pod_review(pod), certificates)
     assert webhook.looked_up == [ControllerKey("default", "Rollout", "r", "example.com/v1")]
-    assert webhook.count(REVIEWS, resource="Pod", reason="OwnerNotLookedUp") == 1
+    assert webhook.count(REVIEWS, resource="Pod", reason="OwnerNotCached") == 1
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(certificates: CertificateSet) -> None:

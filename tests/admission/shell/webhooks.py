@@ -21,7 +21,7 @@ from admission.shell.connection import Limits
 from admission.shell.issuing import NO_SET, CertificateSet, carry_out
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
-from admission.shell.server import LIMITS, Cluster, Endpoint, serve_webhook
+from admission.shell.server import LIMITS, Cluster, Endpoint, LookUp, serve_webhook
 from admission.shell.tls import ServingContext, tls_rules
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
@@ -66,8 +66,9 @@ async def running_webhook(
     certificates: CertificateSet | None,
     rules: ReviewRules = RULES,
     limits: Limits = LIMITS,
+    look_up: LookUp | None = None,
 ) -> AsyncIterator[Webhook]:
-    """Serve while the context lasts."""
+    """Serve while the context lasts; with a look-up, reviews wait for it."""
     registry = CollectorRegistry()
     context = ServingContext(tls_rules("", ""))
     if certificates is not None:
@@ -75,7 +76,7 @@ async def running_webhook(
     listener = bind(BindAddress("127.0.0.1", 0))
     webhook = Webhook(bound_port(listener), context, registry)
     endpoint = Endpoint(
-        Cluster(view, webhook.looked_up.append),
+        Cluster(view, webhook.looked_up.append, look_up),
         rules,
         AdmissionMetrics.register(registry),
         AdmissionMeasures.register(registry),

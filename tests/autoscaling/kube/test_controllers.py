@@ -68,6 +68,17 @@ async def test_a_scale_can_be_looked_up_in_the_background(cluster: ApiServer, ca
     assert len(cluster.requests.calls(path="/apis/apps$")) == 1
 
 
+async def test_a_scale_that_several_wait_for_is_asked_for_once(cluster: ApiServer, cache: ControllerCache) -> None:
+    """Spec: admission:13 (20); it is asked for to the end although one of them gives up."""
+    hasty, *patient = [asyncio.create_task(cache.look_up(CUSTOM)) for _ in range(3)]
+    await asyncio.sleep(0)
+    hasty.cancel()
+    await asyncio.gather(*patient)
+    assert hasty.cancelled()
+    assert cache.known().scales[CUSTOM].failure
+    assert len(cluster.requests.calls(path="/apis/apps$")) == 1
+
+
 async def test_a_kind_that_may_not_be_listed_is_named(cluster: ApiServer, held_client: KubeClient) -> None:
     cluster.faults.add(Fault(Refuse(403), verb="list", path="/statefulsets$"))
     cache = ControllerCache(held_client)
