@@ -108,6 +108,25 @@ def _rules_of_the_updater() -> set[str]:
     return rules | {f"beyond:B-{n}" for n in UPDATER_BEYOND} | {f"case:{n}" for n in UPDATER_CASES}
 
 
+ADMISSION_RULES = {
+    "1": 7, "2": 9, "3": 14, "4": 5, "4.3": 7, "5": 26, "6": 11, "7.1": 7, "7.2": 4, "7.3": 5, "8": 11, "9": 7,
+    "10": 24, "11": 5, "12": 8, "13": 24,
+}  # fmt: skip
+"""How many rules each section of the admission controller has: its numbered ones or its rows, then what is said beside
+them."""
+ADMISSION_BEYOND = (12, 16, 17, 25, 32)
+ADMISSION_CASES = (1, 4, 5, 6, 8, 22, 35, 36, 46, 47)
+
+
+def _rules_of_admission() -> set[str]:
+    """Return every rule of the admission controller's part; limits has rows by number, and sections with an S."""
+    rules = {f"admission:{section}.{n}" for section, count in ADMISSION_RULES.items() for n in range(1, count + 1)}
+    rules |= {f"limits:{row}" for row in range(1, 62)} | {f"limits:S8.{number}" for number in range(1, 17)}
+    rules |= {f"limits:S{section}" for section in ("1", "2", "3", "4.1", "4.2", "4.3", "5", "6")}
+    rules |= {"api:1.1", "api:1.3", "api:3", "api:6", "api:7.1", "api:7.2", "api:7.3", "api:7.4"}
+    return rules | {f"beyond:B-{n}" for n in ADMISSION_BEYOND} | {f"case:{n}" for n in ADMISSION_CASES}
+
+
 def _listed() -> list[dict[str, str]]:
     """Return the rows of the list of rules."""
     with (ROOT / "docs" / "spec-ids.csv").open(newline="") as file:
@@ -116,6 +135,12 @@ def _listed() -> list[dict[str, str]]:
 
 def test_every_rule_of_the_updater_is_listed_and_has_a_test() -> None:
     rules = _rules_of_the_updater()
+    assert sorted(rules - {row["id"] for row in _listed()}) == []
+    assert sorted(rules - _tested_rules()) == []
+
+
+def test_every_rule_of_admission_is_listed_and_has_a_test() -> None:
+    rules = _rules_of_admission()
     assert sorted(rules - {row["id"] for row in _listed()}) == []
     assert sorted(rules - _tested_rules()) == []
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -33,7 +35,8 @@ from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import Endpoint, serve
-from tests.admission.shell.webhooks import eventually
+from evenkeel.simulator.faults import Fault, Refuse
+from tests.admission.shell.webhooks import eventually, pod_review, trusting
 from tests.autoscaling.kube.clocks import InstantPacing
 from tests.autoscaling.kube.scripted import client_of
 from tests.embedded import Json, owner, recommended_status
@@ -112,6 +115,11 @@ class Running:
         """Return the status of the readiness probe."""
         async with self.session.get(f"http://127.0.0.1:{self.port('telemetry listens')}/readyz") as answer:
             return answer.status
+
+    async def look(self, path: str) -> tuple[int, str]:
+        """Return status and text of a page beside the metrics."""
+        async with self.session.get(f"http://127.0.0.1:{self.port('telemetry listens')}{path}") as answer:
+            return answer.status, await answer.text()
 
     async def create(self, path: str, body: Json) -> tuple[int, Json]:
         """Create an object through the API, and return status and answer."""
@@ -265,12 +273,118 @@ async def test_somebody_else_may_register_and_provide(tmp_path: Path) -> None:
         assert lease("evenkeel-admission-certs", "evenkeel-system") is None
 
 
-async def fails_to_start(config: AdmissionConfig, folder: Path) -> str:
-    """Run the process until it gives up, and return why."""
+async def test_it_is_watched_from_its_first_moment(tmp_path: Path) -> None:
+    """Metrics and probes are there before the caches are filled, and no number of reviews makes it unhealthy.
+
+    Spec: admission:1.2, admission:4.5, admission:11.4, admission:11.5, admission:13.18.
+    """
+    server = api_server(ApiGroup.EVENKEEL)
+    barred = server.faults.add(Fault(Refuse(403), path="/limitranges", count=None))
+    async with running(server, config_for(tmp_path), tmp_path) as run:
+        assert await run.look("/health-check") == (200, "OK")
+        assert await run.ready() == 503
+        status, metrics = await run.look("/metrics")
+        assert status == 200
+        assert "\nprocess_cpu_seconds_total " in metrics
+        assert "vpa_resources_get_resources_count" not in metrics
+        assert (await run.look("/debug/pprof/"))[0] == 404
+        server.faults.remove(barred)
+        await eventually(lambda: run.has("caches filled"))
+        await eventually(lambda: run.registration() is not None)
+        run.point_service_here("evenkeel-system", "evenkeel-webhook")
+        assert await run.ready() == 200
+        assert (await run.create("/api/v1/namespaces/default/pods", pod_object()))[0] == 201
+        assert await run.look("/health-check") == (200, "OK")
+
+
+async def test_profiles_are_served_where_that_is_asked_for(tmp_path: Path) -> None:
+    """Spec: admission:1.2, admission:10.19."""
+    async with running(api_server(ApiGroup.EVENKEEL), config_for(tmp_path, profiling=True), tmp_path) as run:
+        assert (await run.look("/debug/pprof/"))[0] == 200
+
+
+async def test_an_address_that_is_taken_ends_the_start(tmp_path: Path) -> None:
+    """Spec: admission:1.2, admission:1.7, either port."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        error = await fails_to_start(config_for(tmp_path, address=f"127.0.0.1:{port}"), tmp_path, address=False)
+    assert str(port) in error
+    with socket.create_server(("", 0)) as taken:
+        port = taken.getsockname()[1]
+        error = await fails_to_start(config_for(tmp_path, port=port), tmp_path, port=False)
+    assert str(port) in error
+
+
+async def test_one_namespace_is_followed_where_one_is_named(tmp_path: Path) -> None:
+    """Spec: admission:1.3, admission:1.4: VPAs, the seven kinds of workloads and LimitRanges, and nothing else."""
+    server = api_server(ApiGroup.EVENKEEL)
+    async with running(server, config_for(tmp_path, vpa_object_namespace="default"), tmp_path) as run:
+        await eventually(lambda: run.has("caches filled"))
+    watched = {(call.resource, "/namespaces/default/" in call.path) for call in server.requests.calls("watch")}
+    kinds = ("cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "statefulsets")
+    assert watched == {(each, True) for each in (*kinds, "limitranges", "verticalpodautoscalers")}
+
+
+async def test_a_pod_of_an_ignored_namespace_has_its_vpa_all_the_same(tmp_path: Path) -> None:
+    """Spec: admission:1.4: the flag shapes the selector of the registration only."""
+    server, authority = api_server(ApiGroup.EVENKEEL), Authority()
+    pair = authority.issue("hook")
+    (tmp_path / "caCert.pem").write_bytes(authority.certificate_pem)
+    (tmp_path / "serverCert.pem").write_bytes(pair.certificate_pem)
+    (tmp_path / "serverKey.pem").write_bytes(pair.key_pem)
+    config = config_for(tmp_path, ignored_vpa_object_namespaces=("default",), register_webhook=False)
+    async with running(server, config, tmp_path) as run:
+        await eventually(lambda: run.has("caches filled"))
+        url = f"https://127.0.0.1:{run.port('webhook listens')}/"
+        headers, trust = {"Content-Type": "application/json"}, trusting(authority.certificate_pem)
+        body = pod_review(pod_object(), namespace="default")
+        async with run.session.post(url, data=body, headers=headers, ssl=trust, server_hostname="hook") as answer:
+            assert (await answer.json())["response"]["patchType"] == "JSONPatch"
+
+
+@pytest.mark.parametrize(("row", "fails", "status"), [("admission:12.1", False, 201), ("admission:12.1", True, 500)])
+async def test_while_nobody_answers_the_failure_policy_decides(
+    tmp_path: Path, row: str, fails: bool, status: int
+) -> None:
+    """Spec: admission:3.8, admission:13.24: the pod is as its template has it."""
+    server = api_server(ApiGroup.EVENKEEL)
+    async with running(server, config_for(tmp_path, webhook_failure_policy_fail=fails), tmp_path) as run:
+        await eventually(lambda: run.registration() is not None)
+        # No Service leads to the process yet.
+        found, pod = await run.create("/api/v1/namespaces/default/pods", pod_object())
+    assert found == status, row
+    if not fails:
+        assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "50m", "memory": "32Mi"}  # type: ignore[index]
+        assert "annotations" not in pod["metadata"]  # type: ignore[operator]
+
+
+async def test_nobody_asks_about_what_becomes_of_pods(tmp_path: Path) -> None:
+    """Spec: admission:3.5, admission:12.8."""
+    server = api_server(ApiGroup.EVENKEEL)
+    async with running(server, config_for(tmp_path), tmp_path) as run:
+        await eventually(lambda: run.registration() is not None and run.has("caches filled"))
+        run.point_service_here("evenkeel-system", "evenkeel-webhook")
+        _, pod = await run.create("/api/v1/namespaces/default/pods", pod_object())
+        path = f"{run.api.url}/api/v1/namespaces/default/pods/{pod['metadata']['name']}"  # type: ignore[index]
+        smaller = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "300m"}}}]}
+        changes: list[tuple[str, Json]] = [
+            ("", {"metadata": {"labels": {"more": "yes"}}}),
+            ("/resize", {"spec": smaller}),
+        ]
+        headers = {"Content-Type": "application/strategic-merge-patch+json"}
+        for subresource, change in changes:
+            async with run.session.patch(f"{path}{subresource}", data=json.dumps(change), headers=headers) as answer:
+                assert answer.status == 200, subresource
+        assert len([event for event in run.events if event["event"] == "review decided"]) == 1
+
+
+async def fails_to_start(config: AdmissionConfig, folder: Path, *, address: bool = True, port: bool = True) -> str:
+    """Run the process until it gives up, and return why; on free ports but where the test has its own."""
     process = Process(WallClockDriver())
     async with serve(ApiServer(), tls=False) as api:
         path = str(api.write_kubeconfig(folder / "kubeconfig"))
-        full = config.model_copy(update={"kubeconfig": path, "address": "127.0.0.1:0", "port": 0})
+        free = ({"address": "127.0.0.1:0"} if address else {}) | ({"port": 0} if port else {})
+        full = config.model_copy(update={"kubeconfig": path, **free})
         with capture_logs() as events:
             assert await process.run(partial(start, config=full)) == 1
     return next(str(entry["error"]) for entry in events if entry["event"] == "process failed")

@@ -190,6 +190,8 @@ TABLE: list[tuple[str, Case]] = [
     ("admission:8.5 maxAllowed does not bound a boost", Case(
         one("1", "2"), with_policy(ContainerPolicy("*", max_allowed=amounts("1500m")), "2"), "3/- 6/-", "3/- 6/-", (),
         factor(2))),
+    ("api:7.4 a bound below zero", Case(
+        one("1"), with_policy(ContainerPolicy("*", max_allowed=amounts("-1")), "2"), "-1/- -", "- -")),
     ("admission:8.10, admission:13.2", Case(one("1", "2"), wanting("2"), UNCHANGED, UNCHANGED, (), StartupBoost())),
 ]  # fmt: skip
 

@@ -12,9 +12,9 @@ from admission.verdict import Reason
 from admission.vpa_matching import ClusterView, match_vpa
 from autoscaling.matching import EVERYTHING, NOTHING, Selector, of_labels
 from autoscaling.ownership import ControllerKey, ScaleAnswer
-from autoscaling.pod import Owner, Pod
+from autoscaling.pod import ConditionStatus, Owner, Pod
 from autoscaling.targets import KnownControllers
-from autoscaling.vpa import ContainerPolicy, StartupBoost, TargetRef, UpdateMode, UpdatePolicy, Vpa
+from autoscaling.vpa import ContainerPolicy, StartupBoost, TargetRef, UpdateMode, UpdatePolicy, Vpa, VpaCondition
 from autoscaling.workload import Workload
 from tests.builders import T0, pod, vpa
 
@@ -77,7 +77,7 @@ def test_the_topmost_controller_is_what_counts() -> None:
     ],
 )
 def test_a_target_may_be_told_by_its_group(row: str, api_version: str, *, compares: bool, expected: str | None) -> None:
-    """Spec: beyond:B-30."""
+    """Spec: beyond:B-30, admission:13.6."""
     foreign = replace(named("v"), target_ref=TargetRef("Deployment", "d", api_version))
     assert chosen(replace(view(foreign), compares_groups=compares)) == expected
 
@@ -108,6 +108,12 @@ REASONS: list[tuple[str, Pod, ClusterView, Reason]] = [
         Reason.STATIC_POD,
     ),
     ("admission:6.4", pod(), view(named("v"), owners={}), Reason.OWNER_NOT_KNOWN),
+    (
+        "admission:13.8 a ReplicaSet that is not in the cache yet",
+        pod(),
+        view(named("v"), owners={("default", "Deployment", "d"): ()}),
+        Reason.OWNER_NOT_KNOWN,
+    ),
     (
         "admission:6.4",
         pod(),
@@ -187,8 +193,11 @@ def test_the_older_one_wins_then_the_smaller_name() -> None:
 
 
 def test_the_recommender_and_the_recommendation_do_not_count() -> None:
-    """Spec: admission:6.10."""
+    """Spec: admission:6.10, admission:13.16."""
     assert chosen(view(replace(vpa(), recommenders=("other",), recommendation=None))) == "v"
+    unsure = VpaCondition("LowConfidence", ConditionStatus.TRUE, "LittleHistory", "m")
+    unusable = VpaCondition("ConfigUnsupported", ConditionStatus.TRUE, "TargetRef", "m")
+    assert chosen(view(replace(vpa(), conditions=(unsure, unusable)))) == "v"
 
 
 SCALED: list[tuple[str, ScaleAnswer, str | None]] = [

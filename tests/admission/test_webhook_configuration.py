@@ -45,8 +45,8 @@ def webhook_of(settings: RegistrationSettings, bundle: str = BUNDLE) -> Object:
 def test_the_object_field_by_field() -> None:
     """Each row as upstream registers it; the label alone is ours.
 
-    Spec: admission:3.1, admission:3.3, admission:3.4, admission:3.5, admission:3.6, admission:3.9, admission:3.11, and for
-    what is not there admission:3.12 and admission:13.17.
+    Spec: admission:3.1, admission:3.3, admission:3.4, admission:3.5, admission:3.6, admission:3.9, admission:3.11,
+    and for what is not there admission:3.12 and admission:13.17.
     """
     assert configuration(SETTINGS, BUNDLE) == {
         "apiVersion": "admissionregistration.k8s.io/v1",

@@ -21,7 +21,7 @@ def test_lowest_maximum_highest_minimum_last_default() -> None:
         limit_range(C, maximum="2/2Gi", minimum="20m", default="2"),
         limit_range(P, maximum="8/-"),
     )
-    assert container is not None, "limits:2"
+    assert container is not None, "limits:S2"
     assert pod is not None
     assert printed(container.maximum or {}) == {"cpu": "2", "memory": "1Gi"}
     assert printed(container.minimum or {}) == {"cpu": "20m", "memory": "1Mi"}
@@ -33,8 +33,8 @@ def test_lowest_maximum_highest_minimum_last_default() -> None:
 @pytest.mark.parametrize(
     ("row", "items", "maximum"),
     [
-        ("limits:2 other amount survives", [limit_range(C, maximum="-/1Gi"), limit_range(C, maximum="3")], "3"),
-        ("limits:2 one without the map", [limit_range(C, minimum="1"), limit_range(C, maximum="3")], "3"),
+        ("limits:S2 other amount survives", [limit_range(C, maximum="-/1Gi"), limit_range(C, maximum="3")], "3"),
+        ("limits:S2 one without the map", [limit_range(C, minimum="1"), limit_range(C, maximum="3")], "3"),
     ],
 )
 def test_a_missing_amount_bounds_nothing(row: str, items: list[LimitRangeItem], maximum: str) -> None:

@@ -17,12 +17,12 @@ LAST_STAR = ContainerPolicy("*", controlled_values=ControlledValues.REQUESTS_ONL
 @pytest.mark.parametrize(
     ("row", "policies", "container", "wanted"),
     [
-        ("limits:2", [STAR, FIRST], "c", FIRST),
-        ("limits:2", [FIRST, SECOND], "c", FIRST),
-        ("limits:2", [STAR, LAST_STAR], "c", LAST_STAR),
-        ("limits:2", [FIRST], "other", None),
+        ("limits:S2", [STAR, FIRST], "c", FIRST),
+        ("limits:S2", [FIRST, SECOND], "c", FIRST),
+        ("limits:S2", [STAR, LAST_STAR], "c", LAST_STAR),
+        ("limits:S2", [FIRST], "other", None),
         ("recommender:3.2", [LAST_STAR, FIRST, STAR], "other", STAR),
-        ("limits:2", None, "c", None),
+        ("limits:S2", None, "c", None),
     ],
 )
 def test_exact_name_then_last_star(

@@ -84,8 +84,8 @@ def test_what_is_no_quantity_says_so_and_shows_one(text: str) -> None:
 @pytest.mark.parametrize(
     ("row", "text", "value", "milli"),
     [
-        ("limits:1", "1500u", 1, 2),
-        ("limits:1", "1500m", 2, 1500),
+        ("limits:S1", "1500u", 1, 2),
+        ("limits:S1", "1500m", 2, 1500),
         ("recommender:0", "123456n", 1, 1),
         ("recommender:0", "1.2Ki", 1229, 1228800),
         ("api:6", "-1500u", -1, -2),

@@ -180,7 +180,7 @@ def test_totals_of_pods_are_those_of_the_api_server(
 
 
 def test_upstream_counts_no_init_container_in_the_totals_of_pods() -> None:
-    """Spec: limits:6; beyond:B-16 off."""
+    """Spec: limits:S6; beyond:B-16 off."""
     subject = with_init_containers(pod(APP), SIDE, container("init", "3", "3"))
     assert limits_of(subject, limit_range(LimitType.POD, maximum="4"), "4") == ["4/4"]
     assert limits_of(subject, limit_range(LimitType.POD, minimum="4"), "1") == ["4/4"]

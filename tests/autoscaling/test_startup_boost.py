@@ -158,6 +158,7 @@ SECONDS_10 = CpuBoost(BoostType.FACTOR, factor=2, duration_seconds=10)
     ],
 )
 def test_when_a_boost_is_over(row: str, the_vpa: Vpa, ready: ConditionStatus, ready_for_ms: int, *, over: bool) -> None:
+    """Spec: admission:8.11."""
     the_pod = replace(pod(), conditions=(PodCondition("Ready", ready, last_transition_time=T0),))
     assert is_over(the_pod, the_vpa, "c", T0 + timedelta(milliseconds=ready_for_ms)) is over, row
 

@@ -243,6 +243,7 @@ def test_two_replicas_one_of_which_may_go(folder: str, name: str) -> None:
     ("row", "folder", "webhook"), [("product:2", OWN, "evenkeel-webhook"), ("api:5", DROP_IN, "vpa-webhook")]
 )
 def test_services(row: str, folder: str, webhook: str) -> None:
+    """Spec: admission:3.14."""
     services = of_kind(folder, "Service")
     assert set(services) == {webhook, *_PROCESSES}, row
     spec = as_object(services[webhook]["spec"])

@@ -114,6 +114,7 @@ def test_idle_modes_touch_nothing(row: str, mode: UpdateMode, reason: Reason) ->
 def test_boosted_pods_are_no_candidates(
     row: str, is_gate_on: bool, boost: StartupBoost | None, left_alone: bool
 ) -> None:
+    """Spec: admission:13.14: with the gate off they are candidates like any other."""
     vpa = replace(vpa_of(IPOR), startup_boost=boost)
     found = sorted_out(
         circumstances(vpa, replace(GATES_ON, is_startup_boost_on=is_gate_on)),

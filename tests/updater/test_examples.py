@@ -129,6 +129,7 @@ def test_w5_missing_request() -> None:
     [("updater:W-6", "c1", False), ("updater:W-6", "c1,c2", True), ("updater:W-6", "c1, c2", True)],
 )
 def test_w6_observed_containers(row: str, annotation: str, outside: bool) -> None:
+    """Spec: admission:7.3.5; what is no list of names counts for nothing."""
     subject = annotated(pod(container("c1", "100m/-"), container("c2")), vpaObservedContainers=annotation)
     rows = (recommended("c1", "100m/-"), recommended("c2", "100m/-"))
     assert score(subject, Recommendation(rows)).is_outside_bounds is outside
@@ -146,7 +147,7 @@ BURN_ROW = recommended("c", "400m/100Mi")
 
 
 def test_w8_the_burn_workload_in_place() -> None:
-    """updater:W-8."""
+    """updater:W-8, and admission:13.24: its pod came in as its template has it."""
     assert score(BURN, Recommendation((BURN_ROW,))) == Priority(True, True, 9.125)
     played = alone(IPOR, BURN, BURN_ROW).played()
     assert resize_of(played) == {

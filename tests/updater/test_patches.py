@@ -123,6 +123,7 @@ def test_a_resource_name_is_escaped() -> None:
 def test_annotation_patch(
     row: str, annotations: dict[str, str] | None, boosts: tuple[str, ...], operations: list[dict[str, object]]
 ) -> None:
+    """Spec: admission:7.3.4."""
     assert sent(annotation_patch(replace(small(), annotations=annotations), boosts)) == operations
 
 

@@ -95,6 +95,7 @@ def test_what_is_sent(
     targets: list[ContainerTarget | None],
     expected: list[str] | Reason,
 ) -> None:
+    """Spec: limits:S8.14, limits:S8.15."""
     assert shown(kept(containers, targets)) == expected, row
 
 

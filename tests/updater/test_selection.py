@@ -174,6 +174,7 @@ def test_the_strongest_vpa_wins(row: str, vpas: tuple[Vpa, ...], winner: str) ->
     ("row", "vpas", "expected", "upstream"),
     [
         # The webhook would give the pod's replacement to the older one, whose mode leaves running pods alone.
+        # So both agree here (admission:13.15).
         ("updater:K-27", (named("a", DAY), named("b", 2 * DAY, INITIAL)), {}, {"a": ["p0"]}),
         ("updater:K-27", (named("a", 2 * DAY), named("b", DAY, INITIAL)), {"a": ["p0"]}, {"a": ["p0"]}),
         # One in mode Off acts on nothing, not even where a boost keeps it in the round.

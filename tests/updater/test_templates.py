@@ -407,7 +407,7 @@ def test_however_often_a_pod_was_resized_it_gets_what_a_new_pod_would(
     items: tuple[LimitRangeItem, ...],
     shown: str,
 ) -> None:
-    """Case 46 and the drift of ratios: no round finds anything to do about a pod that admission has just made."""
+    """Case 46, and limits:S8.13, the drift of ratios: no round changes anything of a pod that was just admitted."""
     limits = merge((LimitRange("default", "l", items),))
     asked = {each.name: each.resources for each in containers}
     subject = completed(pod(*containers), items)

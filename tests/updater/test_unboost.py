@@ -162,7 +162,7 @@ def test_a_group_below_its_minimum_is_let_in_by_the_boost() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"requests": {"cpu": "much"}, "limits": {}}'])
 @pytest.mark.parametrize("entries", [(), (recommended("c", "150m"),)])
 def test_an_annotation_that_cannot_be_read_is_named(text: str, entries: tuple[ContainerRecommendation, ...]) -> None:
-    """Spec: updater:U-1."""
+    """Spec: updater:U-1, admission:13.13."""
     the_pod = boosted_pod(text=text)
     with pytest.raises(InvalidObjectError, match="Pod default/p: annotation vpaCpuStartupBoost/c cannot be read"):
         unboost(the_pod, ("c",), around(boosting_vpa(*entries), the_pod, replicas=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +15,14 @@ from admission.shell.caches import Caches, LimitIndex, VpaIndex
 from autoscaling.behaviour import UPSTREAM
 from autoscaling.errors import ApiError
 from autoscaling.kube.client import KubeClient
+from autoscaling.kube.scales import FRESH_SECONDS
 from autoscaling.kube.table import Change
 from autoscaling.limitrange import LimitRange, LimitType
 from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError
 from autoscaling.vpa import TargetRef, Vpa
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
-from evenkeel.simulator.faults import Fault, Refuse
+from evenkeel.simulator.faults import EndWatch, Fault, Refuse
 from tests.admission.shell.webhooks import eventually
 from tests.autoscaling.kube.clocks import HeldPacing
 from tests.autoscaling.kube.scripted import client_of
@@ -74,7 +75,7 @@ def test_an_update_replaces_the_object() -> None:
 
 
 def test_limit_ranges_are_merged_for_each_namespace() -> None:
-    """Spec: limits:2; of several defaults the one of the last name counts, whatever the order of events."""
+    """Spec: limits:S2; of several defaults the one of the last name counts, whatever the order of events."""
     index = LimitIndex()
 
     def limits(name: str, default: str, maximum: str) -> LimitRange:
@@ -238,3 +239,41 @@ async def test_a_cache_that_cannot_be_filled_says_why(cluster: ApiServer, client
         await made.wait_synced(0)
     assert not made.is_synced
     await made.stop()
+
+
+async def test_limit_ranges_that_cannot_be_listed_any_more_count_as_they_were(
+    cluster: ApiServer, client: KubeClient
+) -> None:
+    """Spec: admission:12.7."""
+    seed(cluster)
+    cluster.faults.add(Fault(EndWatch(), verb="watch", path="/limitranges"))
+    cluster.faults.add(Fault(Refuse(403), path="/limitranges", count=None, skip=2))
+    made = Caches(client, GROUP)
+    with capture_logs() as told:
+        made.start()
+        await made.wait_synced(10)
+        await time_passes(client, lambda: "limitranges" in [event.get("collection") for event in told])
+    view = made.view()
+    assert view.is_complete
+    assert view.limits["default"].container is not None
+    await made.stop()
+
+
+async def test_an_answer_about_a_scale_is_not_for_ever(cluster: ApiServer, client: KubeClient, caches: Caches) -> None:
+    """Spec: admission:13.7: what was not found once is asked for again."""
+    await caches.wait_synced(10)
+    caches.look_up_later(ROLLOUT)
+    await eventually(lambda: _is_known(caches))
+    cluster.requests.clear()
+    assert await time_passes(client, lambda: bool(cluster.requests.calls(path="/apis/example.com"))) >= FRESH_SECONDS
+
+
+async def time_passes(client: KubeClient, until: Callable[[], bool]) -> float:
+    """Let time pass until something holds, and return how many seconds that took."""
+    held = client.pacing
+    assert isinstance(held, HeldPacing)
+    began = held.seconds
+    async with asyncio.timeout(10):
+        while not until():
+            await held.advance(1.0)
+    return held.seconds - began

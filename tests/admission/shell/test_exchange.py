@@ -167,13 +167,14 @@ def test_the_old_object_counts_on_update_only() -> None:
     "request_",
     [
         {"object": {"spec": {"updatePolicy": 1}}},
+        {"object": {"spec": {"startupBoost": {"cpu": {"type": "Factor", "factor": 1.5}}}}},
         {"object": {}, "oldObject": {"spec": []}, "operation": "UPDATE"},
         {"object": {}, "operation": "UPDATE"},
         {},
     ],
 )
 def test_an_undecodable_vpa_is_refused(request_: dict[str, object]) -> None:
-    """Spec: admission:5.24, admission:12.6."""
+    """Spec: admission:5.24, admission:12.6, api:7.2."""
     verdict = verdict_on(vpa_question(**request_), EMPTY, RULES)
     assert verdict.denial is not None
     assert [(error.path, error.fault) for error in verdict.denial.errors] == [(".", Fault.INTERNAL)]
@@ -188,7 +189,7 @@ def test_the_kind_is_taken_from_the_request_where_it_names_no_other() -> None:
 
 
 def test_an_answer_with_a_patch() -> None:
-    """Spec: admission:4.3.6."""
+    """Spec: admission:4.3, admission:4.3.6."""
     patch = (PatchOperation("/metadata/annotations", {}), PatchOperation("/a", "1"))
     verdict = Verdict(Subject.POD, Outcome.APPLIED, Reason.PATCHED, patch=patch, warnings=("careful",))
     answer = json.loads(write_answer("u1", verdict))

@@ -1,4 +1,4 @@
-"""The webhook over real TLS: what it answers, counts and survives (spec: admission:4.1 to 4.5, admission:11, admission:12)."""
+"""The webhook over real TLS: what it answers, counts and survives (spec: admission:4, admission:11, admission:12)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from admission.certificate_plan import Step
 from admission.shell.issuing import CertificateSet, carry_out
@@ -241,12 +242,37 @@ async def test_trouble_of_our_own_keeps_nothing_out(certificates: CertificateSet
 
 
 async def test_an_unknown_owner_is_looked_up_for_the_next_pod(certificates: CertificateSet) -> None:
+    """Spec: admission:13.20."""
     owner = {"apiVersion": "example.com/v1", "kind": "Rollout", "name": "r", "controller": True}
     pod = {"metadata": {"name": "p", "namespace": "default", "ownerReferences": [owner]}}
     async with running_webhook(view, certificates) as webhook:
         await ask(webhook, pod_review(pod), certificates)
     assert webhook.looked_up == [ControllerKey("default", "Rollout", "r", "example.com/v1")]
     assert webhook.count(REVIEWS, resource="Pod", reason="OwnerNotCached") == 1
+
+
+UNREADABLE = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": "none"}}
+INVALID = {"spec": {"updatePolicy": {"updateMode": "Never"}}}
+VPAS = {"group": GROUP, "version": "v1", "resource": "verticalpodautoscalers"}
+TOLD: list[tuple[str, bytes, str, str]] = [
+    ("admission:13.1", pod_review(UNREADABLE), "warning", "UnreadablePod"),
+    ("admission:13.1", pod_review(POD, resource={"group": "", "version": "v2", "resource": "pods"}), "debug", ""),
+    ("admission:13.23", pod_review(POD), "info", "Patched"),
+    ("admission:13.23", pod_review(INVALID, resource=VPAS), "info", "InvalidVpa"),
+    ("admission:13.23", pod_review(POD, resource={"group": "", "version": "v1", "resource": "nodes"}), "warning", ""),
+]
+
+
+@pytest.mark.parametrize(("row", "body", "level", "reason"), TOLD)
+async def test_each_review_is_told_with_its_uid(
+    certificates: CertificateSet, row: str, body: bytes, level: str, reason: str
+) -> None:
+    with capture_logs() as events:
+        async with running_webhook(view, certificates) as webhook:
+            await ask(webhook, body, certificates)
+    (told,) = [event for event in events if event["event"] == "review decided"]
+    assert (told["uid"], told["log_level"]) == ("u1", level), row
+    assert not reason or told["reason"] == reason, row
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(certificates: CertificateSet) -> None:

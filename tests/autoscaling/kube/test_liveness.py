@@ -78,6 +78,7 @@ def stored(cluster: ApiServer, created: str, renewed: str | None = None) -> None
     ],
 )
 def test_freshness(spec: str, created: datetime | None, renewed: datetime | None, fresh: bool) -> None:
+    """Spec: admission:9.7."""
     assert is_fresh(created, renewed, MINUTE, T0) is fresh
 
 

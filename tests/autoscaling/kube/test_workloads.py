@@ -123,6 +123,7 @@ def test_a_template_that_cannot_be_told_is_not_known(row: str, kind: str, spec: 
 def test_what_is_read(
     spec: str, kind: str, body: object, status: object, expected: tuple[Selector, int | None, int]
 ) -> None:
+    """Spec: admission:6.7."""
     workload = read(kind, body, status)
     assert (workload.selector, workload.replicas, workload.desired_scheduled) == expected
 

@@ -28,7 +28,7 @@ def _assert_verdict(case: Case, group: ApiGroup, instance: Schema) -> None:
 @_GROUPS
 @pytest.mark.parametrize("case", SPECS, ids=lambda case: case.label)
 def test_spec(case: Case, group: ApiGroup) -> None:
-    """Spec: api:1.1."""
+    """Spec: api:1.1, and admission:13.3, as a target is required."""
     _assert_verdict(case, group, autoscaler(group, case.body))
 
 
@@ -81,7 +81,7 @@ _LONGER_RULES = {
 
 
 def test_the_own_group_adds_exactly_these_rules() -> None:
-    """Rows api:7.1; whatever else differs would make an object valid in one group only by accident."""
+    """Rows api:7.1, admission:13.10: whatever else differs would make an object valid in one group only by accident."""
     upstream = dict(nodes(_schema(ApiGroup.UPSTREAM)))
     added: dict[str, Schema] = {}
     for path, node in nodes(_schema(ApiGroup.EVENKEEL)):
