@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -31,10 +32,12 @@ class Answer:
     Args:
         code: HTTP status code.
         body: The object, or the Status of a refusal.
+        warnings: What it says beside that, for whoever asks.
     """
 
     code: int
     body: JsonObject
+    warnings: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -87,7 +90,8 @@ class ApiSocket:
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             response = connection.getresponse()
-            return Answer(response.status, json.loads(response.read()))
+            warnings = tuple(map(_warning, response.headers.get_all("Warning", [])))
+            return Answer(response.status, json.loads(response.read()), warnings)
         finally:
             connection.close()
 
@@ -135,6 +139,12 @@ def api_socket(cluster: Cluster, name: str) -> Iterator[ApiSocket]:
     finally:
         cluster.stop_process(process)
         path.unlink(missing_ok=True)
+
+
+def _warning(header: str) -> str:
+    """Return the text of a Warning header, which stands in quotation marks after a code and an agent."""
+    quoted = header.split(" ", 2)[2]
+    return re.sub(r"\\(.)", r"\1", quoted[1:-1])
 
 
 def _impersonate(user: str) -> dict[str, str]:

@@ -6,6 +6,9 @@ with the arguments of its Deployment, a token of its own service account and not
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -94,6 +97,7 @@ class Installation:
     flags: Flags
     _processes: list[ProcessRef] = field(default_factory=list)
     _commands: dict[str, list[str]] = field(default_factory=dict)
+    _own_flags: dict[str, Sequence[str]] = field(default_factory=dict)
     _audit_offset: int = 0
 
     def start(self) -> None:
@@ -126,23 +130,53 @@ class Installation:
         arguments = [str(a).replace("$(NAMESPACE)", NAMESPACE) for a in _texts(at(container, "args"))]
         kubeconfig = self.cluster.token_kubeconfig(NAMESPACE, name)
         program = str(Path(sys.executable).parent / name)
-        self._commands[name] = [program, *arguments, f"--kubeconfig={kubeconfig}", *self.flags.all, *own]
+        self._commands[name] = [program, *arguments, f"--kubeconfig={kubeconfig}", *self.flags.all]
+        self._own_flags[name] = own
         self._launch(name)
 
     def _launch(self, name: str) -> None:
         """Start a process whose command is known."""
-        self._processes.append(self.cluster.start_process(name, self._commands[name], {"NAMESPACE": NAMESPACE}))
+        command = [*self._commands[name], *self._own_flags[name]]
+        self._processes.append(self.cluster.start_process(name, command, {"NAMESPACE": NAMESPACE}))
 
     @contextmanager
-    def without_updater(self) -> Iterator[None]:
-        """Stop the updater for the time of a ``with`` block; a new one starts with the same flags."""
-        (updater,) = (process for process in self._processes if process.name == "evenkeel-updater")
-        self.cluster.stop_process(updater)
-        self._processes.remove(updater)
+    def without(self, process: str) -> Iterator[None]:
+        """Stop a process for the time of a ``with`` block; a new one starts with the same flags."""
+        running = self._running(process)
+        self.cluster.stop_process(running)
+        self._processes.remove(running)
         try:
             yield
         finally:
-            self._launch(updater.name)
+            self._launch(running.name)
+
+    @contextmanager
+    def otherwise(self, process: str, *flags: str) -> Iterator[None]:
+        """Have a process run with other flags instead of its own for the time of a ``with`` block."""
+        name = self._running(process).name
+        as_before = self._own_flags[name]
+        with self.without(process):
+            self._own_flags[name] = flags
+        try:
+            yield
+        finally:
+            with self.without(process):
+                self._own_flags[name] = as_before
+
+    @contextmanager
+    def stalled(self, process: str) -> Iterator[None]:
+        """Have a process not run on for the time of a ``with`` block, though its port stays open."""
+        running = self._running(process)
+        os.kill(running.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(running.pid, signal.SIGCONT)
+
+    def _running(self, process: str) -> ProcessRef:
+        """Return a process by the part of its name that is its own."""
+        (running,) = (p for p in self._processes if p.name == f"evenkeel-{process}")
+        return running
 
     def _admission_is_alive(self) -> bool:
         """Say whether the status Lease is there and the webhook is registered with a bundle."""
@@ -186,6 +220,13 @@ class Installation:
 def _texts(value: JsonValue) -> list[str]:
     """Return a list of texts out of a document."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def logged(cluster: Cluster, process: str) -> Iterator[JsonObject]:
+    """Yield the lines of a process's log; one that is still being written is left for the next time."""
+    for line in cluster.layout.log(process).read_text(errors="replace").splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            yield json.loads(line)
 
 
 @contextmanager

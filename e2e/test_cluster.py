@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from e2e.cluster.documents import JsonObject, at, condition, is_condition_true, 
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.images import BUSYBOX, BUSYBOX_IMAGE, Image, write_archive
 from e2e.cluster.kube import Kube, is_refused
-from e2e.cluster.layout import HOST_ADDRESS
+from e2e.other_webhook import OtherWebhook
+from e2e.webhook_server import LABEL
 from e2e.workloads import BURN_SCRIPT, IDLE_SCRIPT, amounts, container, deployment
 
 MEBIBYTE = 2**20
-_WEBHOOK_PORT = 9443
 
 
 def burn() -> JsonObject:
@@ -123,22 +122,11 @@ def test_a_service_account_has_its_own_rights_only(kube: Kube) -> None:
 
 @pytest.mark.smoke
 def test_a_host_process_can_be_a_webhook(kube: Kube, tmp_path: Path) -> None:
-    cluster = kube.cluster
-    host = f"webhook.{kube.namespace}.svc"
-    cluster.serving_certificate(host).write(tmp_path, "webhook")
-    arguments = [HOST_ADDRESS, str(_WEBHOOK_PORT), str(tmp_path / "webhook.crt"), str(tmp_path / "webhook.key")]
-    environment = {"PYTHONPATH": str(Path(__file__).parent.parent)}
-    process = cluster.start_process("webhook", [sys.executable, "-m", "e2e.webhook_server", *arguments], environment)
-    try:
-        cluster.expose_host_port(kube.namespace, "webhook", _WEBHOOK_PORT)
-        kube.apply(webhook_configuration(kube))
-        kube.wait_for(lambda: "seen-by-webhook" in pod_as_admitted(kube), "the API server to call the webhook")
+    with OtherWebhook(kube.namespace).registered(kube, tmp_path):
+        kube.wait_for(lambda: LABEL in pod_as_admitted(kube), "the API server to call the webhook")
         kube.apply(deployment("idle", container(IDLE_SCRIPT, {})))
         pod = kube.wait_for_pods("app=idle")[0]
-        assert at(pod, "metadata", "labels", "seen-by-webhook") == "yes"
-    finally:
-        kube.delete("mutatingwebhookconfiguration", kube.namespace)
-        cluster.stop_process(process)
+        assert at(pod, "metadata", "labels", LABEL) == "yes"
 
 
 def pod_as_admitted(kube: Kube) -> str:
@@ -148,29 +136,6 @@ def pod_as_admitted(kube: Kube) -> str:
         return kube.run("run", "trial", *image, "--dry-run=server", "-o", "json")
     except ClusterError as error:
         raise AssertionError(error.problem) from error
-
-
-def webhook_configuration(kube: Kube) -> JsonObject:
-    """A webhook for pods of the test's namespace that must answer."""
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": kube.namespace},
-        "webhooks": [
-            {
-                "name": "pods.e2e.evenkeel.dev",
-                "clientConfig": {
-                    "service": {"namespace": kube.namespace, "name": "webhook"},
-                    "caBundle": kube.cluster.authority_bundle,
-                },
-                "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": kube.namespace}},
-                "sideEffects": "None",
-                "failurePolicy": "Fail",
-                "admissionReviewVersions": ["v1"],
-            }
-        ],
-    }
 
 
 def test_the_kubelet_counts_resizes(kube: Kube) -> None:

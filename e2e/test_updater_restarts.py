@@ -113,7 +113,7 @@ def test_the_limit_counts_from_the_request_through_restarts_of_updater_and_kubel
     )
     lab.wait_for_reason(old, "resize_pending")
 
-    with installation.without_updater():
+    with installation.without("updater"):
         lab.cluster.restart_kubelet(NODE, pause_seconds=8.0)
         renewed = lab.kube.wait_for(lambda: renewed_since(lab, requested), "the condition's new time")
     new = lab.wait_for_replacement("mover", old, timeout_seconds=LIMIT_SECONDS + 20.0)

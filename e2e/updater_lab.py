@@ -19,7 +19,8 @@ from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, JsonValue, at, condition, is_condition_true, objects_at, text_at
 from e2e.cluster.kube import Kube
 from e2e.cluster.packages import kubectl
-from e2e.installation import Flags, Group, Installation, installed, recommendation, vpa
+from e2e.installation import Flags, Group, Installation, installed, logged, recommendation, vpa
+from e2e.metrics_page import UPDATER_PORT, total
 from e2e.workloads import IDLE_SCRIPT, amounts, container, deployment
 
 INTERVAL_SECONDS = 3.0
@@ -199,7 +200,9 @@ class Lab:
     def decisions(self, pod: str = "") -> list[Told]:
         """Return what the updater has decided about a pod of the namespace, or about all of them, oldest first."""
         prefix = f"Pod {self.kube.namespace}/"
-        told = [_told(document) for document in self._log() if document.get("event") == "pod decided"]
+        told = [
+            _told(document) for document in logged(self.cluster, _UPDATER) if document.get("event") == "pod decided"
+        ]
         wanted = [t for t in told if t.pod.startswith(prefix)]
         named = [Told(t.pod.removeprefix(prefix), t.action, t.reason, t.detail) for t in wanted]
         return [t for t in named if pod in {"", t.pod}]
@@ -245,11 +248,7 @@ class Lab:
 
     def metric(self, name: str) -> float:
         """Return the sum of a counter of the updater over the labels that name this namespace."""
-        command = self.cluster.namespace_command(["curl", "-sS", "--max-time", "5", "http://127.0.0.1:8943/metrics"])
-        text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
-        labelled = f'vpa_namespace="{self.kube.namespace}"'
-        lines = [line for line in text.splitlines() if line.startswith(f"{name}{{") and labelled in line]
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+        return total(self.cluster, UPDATER_PORT, name, vpa_namespace=self.kube.namespace)
 
     def assert_well(self) -> None:
         """Check that all processes run and that none asked for what it may not."""
@@ -271,26 +270,23 @@ class Lab:
                 process.terminate()
                 reader.join()
 
-    def _log(self) -> Iterator[JsonObject]:
-        """Yield the updater's log lines; one that is still being written is left for the next time."""
-        for line in self.cluster.layout.log(_UPDATER).read_text(errors="replace").splitlines():
-            if line.startswith("{") and line.endswith("}"):
-                yield json.loads(line)
-
 
 @contextmanager
-def updater_installed(cluster: Cluster, *updater: str, everywhere: Sequence[str] = ()) -> Iterator[Installation]:
+def updater_installed(
+    cluster: Cluster, *updater: str, everywhere: Sequence[str] = (), admission: Sequence[str] = ()
+) -> Iterator[Installation]:
     """Install Evenkeel with an updater whose rounds are short and whose log tells every decision.
 
     Args:
         updater: Further flags of the updater.
         everywhere: Flags of all three processes.
+        admission: Further flags of the admission controller.
     """
     flags = Flags(
         all=tuple(everywhere),
         recommender=("--recommender-interval=30s",),
         updater=(*_FAST, *updater),
-        admission=("--status-lease-update-interval=2s",),
+        admission=("--status-lease-update-interval=2s", *admission),
     )
     with installed(cluster, Group.OWN, flags) as running:
         yield running
