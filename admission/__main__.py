@@ -198,7 +198,8 @@ async def look_after_certificates(
     log.info("certificates chosen", source=str(files.serving) if source is not own else str(secret.ref))
     if source is not own:
         keeping.in_use.require(await source.load())
-    upkeep = Upkeep(source, keeping.in_use, keeping.registration, client.pacing)
+    overlaps = config.switches().authorities_overlap
+    upkeep = Upkeep(source, keeping.in_use, keeping.registration, client.pacing, overlaps=overlaps)
     process.run_in_background("certificates", upkeep.follow())
     if source is own or keeping.registration is not None:
         process.run_in_background("upkeep", upkeep.run(partial(candidate, client, config)))

@@ -93,6 +93,13 @@ class Behaviour:
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
     )
+    authorities_overlap: bool = _switch(
+        "admission 13.9, case 36",
+        "Where somebody else provides certificates, in files or in the Secret, and their authority changes with them, "
+        "the new one is published beside the old one for ten minutes before anything that it signed is shown, and the "
+        "old one stays published for an hour after that. Otherwise one takes the place of the other at once, and calls "
+        "fail until every replica and every API server has followed.",
+    )
     reviews_from_caches: bool = _switch(
         "admission 13.8, admission 13.20",
         "No review waits for the API server: a pod whose controller is of a custom kind and not in the cache yet is "

@@ -176,6 +176,11 @@ class CertificateInUse:
         self._certificates: CertificateSet | None = None
 
     @property
+    def certificates(self) -> CertificateSet | None:
+        """What is in force, None before there is anything."""
+        return self._certificates
+
+    @property
     def authorities(self) -> bytes:
         """PEM text of the authorities that go with what is in force; empty before there is anything."""
         return self._certificates.authorities if self._certificates else b""
@@ -193,16 +198,25 @@ class CertificateInUse:
         """
         if certificates == self._certificates:
             return True
-        try:
-            self._context.use(certificates.serving, certificates.serving_key)
-        except ConfigurationError as error:
-            self._measures.certificate_problem.labels("unusable").inc()
-            log.error("certificate not usable", error=str(error))  # noqa: TRY400 - the message says it all
+        if not self.accepts(certificates):
             return False
+        self._context.use(certificates.serving, certificates.serving_key)
         if self._certificates is None:
             self._on_first()
         self._certificates = certificates
         self._tell(certificates)
+        return True
+
+    def accepts(self, certificates: CertificateSet) -> bool:
+        """Say whether certificates can be put into force; why they cannot is logged and counted."""
+        if certificates == self._certificates:
+            return True
+        try:
+            self._context.check(certificates.serving, certificates.serving_key)
+        except ConfigurationError as error:
+            self._measures.certificate_problem.labels("unusable").inc()
+            log.error("certificate not usable", error=str(error))  # noqa: TRY400 - the message says it all
+            return False
         return True
 
     def stay(self, error: EvenkeelError) -> None:

@@ -82,6 +82,17 @@ def certificates_in(pem: bytes) -> list[x509.Certificate]:
         return []
 
 
+def pem_of(certificate: x509.Certificate) -> bytes:
+    """Return a certificate as PEM."""
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def vouch(authorities: bytes, chain: bytes) -> bool:
+    """Say whether one of some authorities is, or has signed, a certificate of a chain; both are PEM texts."""
+    trusted = certificates_in(authorities)
+    return any(link in trusted or any(_signed(link, one) for one in trusted) for link in certificates_in(chain))
+
+
 def is_own_authority(pem: bytes) -> bool:
     """Say whether the first authority of a PEM text is one that was made here."""
     return any(
@@ -121,7 +132,7 @@ def carry_out(step: Step, given: CertificateSet, names: frozenset[str], now: dat
         case Step.RETIRE_AUTHORITIES:
             authorities = certificates_in(given.authorities)
             return replace(
-                given, authorities=b"".join(_pem(authorities[place]) for place in kept(facts_of(given), now))
+                given, authorities=b"".join(pem_of(authorities[place]) for place in kept(facts_of(given), now))
             )
         case Step.KEEP:
             return given
@@ -177,8 +188,8 @@ def _with_new_authority(given: CertificateSet, now: datetime) -> CertificateSet:
         .add_extension(identifier, critical=False)
         .sign(key, hashes.SHA256())
     )
-    older = [_pem(old) for old in certificates_in(given.authorities) if old.not_valid_after_utc > now]
-    return replace(given, authorities=_pem(authority) + b"".join(older), authority_key=_key_pem(key))
+    older = [pem_of(old) for old in certificates_in(given.authorities) if old.not_valid_after_utc > now]
+    return replace(given, authorities=pem_of(authority) + b"".join(older), authority_key=_key_pem(key))
 
 
 def _with_new_serving(given: CertificateSet, names: frozenset[str], now: datetime) -> CertificateSet:
@@ -200,7 +211,7 @@ def _with_new_serving(given: CertificateSet, names: frozenset[str], now: datetim
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer), critical=False)
         .sign(signing_key, hashes.SHA256())
     )
-    return replace(given, serving=_pem(leaf), serving_key=_key_pem(key))
+    return replace(given, serving=pem_of(leaf), serving_key=_key_pem(key))
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, now: datetime) -> x509.CertificateBuilder:
@@ -225,11 +236,6 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
         return x509.DNSName(name)
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    """Return a certificate as PEM."""
-    return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def _key_pem(key: PrivateKeyTypes) -> bytes:

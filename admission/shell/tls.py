@@ -83,6 +83,18 @@ class ServingContext:
         Raises:
             ConfigurationError: Certificate and key cannot be used together; the old ones stay in force.
         """
+        self._current = self._with_pair(certificate_pem, key_pem)
+
+    def check(self, certificate_pem: bytes, key_pem: bytes) -> None:
+        """See whether ``use`` would take a certificate.
+
+        Raises:
+            ConfigurationError: Certificate and key cannot be used together.
+        """
+        self._with_pair(certificate_pem, key_pem)
+
+    def _with_pair(self, certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
+        """Return a context that shows a certificate; raises as ``use`` does."""
         context = self._new_context()
         # OpenSSL loads keys from files only; this one lives for a moment, readable by this user alone.
         with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +107,7 @@ class ServingContext:
                 raise ConfigurationError(
                     f"certificate and key of the webhook cannot be used: {error}; both must be PEM and belong together"
                 ) from error
-        self._current = context
+        return context
 
     def _new_context(self) -> ssl.SSLContext:
         """Return a context that obeys the rules."""

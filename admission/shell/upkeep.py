@@ -7,6 +7,8 @@ from collections.abc import Callable
 import structlog
 
 from admission.shell.certificates import CertificateInUse, CertificateSource
+from admission.shell.handover import Handover
+from admission.shell.issuing import CertificateSet
 from admission.shell.registration import Registration
 from autoscaling.errors import EvenkeelError
 from autoscaling.kube.lease import LeaderElection, LeadershipLostError
@@ -28,6 +30,7 @@ class Upkeep:
         in_use: Puts them into force here.
         registration: None where somebody else registers the webhook.
         pacing: Clock and pauses.
+        overlaps: Whether one authority overlaps with the next also where others provide both (see ``handover``).
     """
 
     def __init__(
@@ -36,10 +39,13 @@ class Upkeep:
         in_use: CertificateInUse,
         registration: Registration | None,
         pacing: Pacing,
+        *,
+        overlaps: bool = False,
     ) -> None:
         self._source = source
         self._in_use = in_use
         self._registration = registration
+        self._handover = Handover(in_use, registration, pacing.now) if overlaps else None
         self._pacing = pacing
         self._leads = False
 
@@ -70,11 +76,10 @@ class Upkeep:
             if self._registration is not None:
                 published = (await self._registration.read()).authorities
             certificates = await self._source.maintain(published)
-            if certificates is None:
+            if certificates is None or not await self._take(certificates):
                 return
-            self._in_use.use(certificates)
             if self._registration is not None:
-                await self._registration.ensure(certificates.authorities)
+                await self._registration.ensure(self._bundle(certificates, published or b""))
         except EvenkeelError as error:
             log.error("upkeep of the webhook failed", error=str(error))  # noqa: TRY400 - the message says it all
 
@@ -90,6 +95,15 @@ class Upkeep:
         try:
             certificates = await self._source.load()
             if certificates is not None:
-                self._in_use.use(certificates)
+                await self._take(certificates)
         except EvenkeelError as error:
             self._in_use.stay(error)
+
+    async def _take(self, certificates: CertificateSet) -> bool:
+        """Put certificates into force, at once or when it is time; says whether they can be used."""
+        return self._in_use.use(certificates) if self._handover is None else await self._handover.take(certificates)
+
+    def _bundle(self, certificates: CertificateSet, registered: bytes) -> bytes:
+        """Return the authorities to publish."""
+        wanted = certificates.authorities
+        return wanted if self._handover is None else self._handover.bundle(certificates, registered)

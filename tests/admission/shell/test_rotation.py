@@ -8,8 +8,10 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -23,9 +25,10 @@ from admission.certificate_plan import (
     SERVING_LIFETIME,
     SERVING_RENEWAL,
 )
-from admission.shell.certificate_store import CertificateSecret
-from admission.shell.certificates import CertificateInUse, OwnCertificates
-from admission.shell.issuing import certificates_in
+from admission.shell.certificate_store import CertificateFiles, CertificateSecret
+from admission.shell.certificates import CertificateInUse, CertificateSource, OwnCertificates, ProvidedCertificates
+from admission.shell.handover import OVERLAP
+from admission.shell.issuing import CertificateSet, certificates_in
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.registration import Registration
 from admission.shell.upkeep import NEXT_LOOKS_SECONDS, ROUND_SECONDS, Upkeep
@@ -34,6 +37,7 @@ from admission.webhook_configuration import NamespaceScope, RegistrationSettings
 from autoscaling.kube.client import KubeClient
 from autoscaling.runtime.dated_trust import trust_as_of
 from autoscaling.targets import KnownControllers
+from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
 from tests.admission.shell.webhooks import GROUP, HOST, NAMES, Webhook, pod_review, running_webhook
@@ -65,14 +69,27 @@ def view() -> ClusterView:
 class Replica:
     """A webhook, with its part in the certificates that all replicas share."""
 
-    def __init__(self, client: KubeClient, held: HeldPacing, webhook: Webhook) -> None:
-        self.webhook = webhook
+    def __init__(
+        self, client: KubeClient, held: HeldPacing, webhook: Webhook, files: CertificateFiles | None = None
+    ) -> None:
+        self.webhook, self.files = webhook, files
         self.registry = CollectorRegistry()
         measures = AdmissionMeasures.register(self.registry)
         in_use = CertificateInUse(webhook.context, measures, held.now)
         registration = Registration(client, SETTINGS, (), measures)
-        own = OwnCertificates(CertificateSecret(client, NAMESPACE, "evenkeel-tls-certs"), NAMES, held.now, measures)
-        self.upkeep = Upkeep(own, in_use, registration, held)
+        secret = CertificateSecret(client, NAMESPACE, "evenkeel-tls-certs")
+        source: CertificateSource = OwnCertificates(secret, NAMES, held.now, measures)
+        if files is not None:
+            source = ProvidedCertificates(files, follows_changes=True)
+        self.upkeep = Upkeep(source, in_use, registration, held, overlaps=True)
+
+    def put(self, certificates: CertificateSet) -> None:
+        """Put certificates into its files, as whoever provides them does."""
+        assert self.files is not None
+        self.files.authorities.parent.mkdir(exist_ok=True)
+        self.files.authorities.write_bytes(certificates.authorities)
+        self.files.serving.write_bytes(certificates.serving)
+        self.files.serving_key.write_bytes(certificates.serving_key)
 
     def steps(self) -> Counter[str]:
         """Return how often this one took each step."""
@@ -198,45 +215,111 @@ def life() -> Iterator[timedelta]:
         yield ROUND
 
 
-async def test_a_thousand_reviews_over_a_rotation_meet_no_tls_error() -> None:
-    """Spec: case:36; leadership changes hands meanwhile, and whoever does not lead is a look behind."""
-    assert NEXT_LOOKS_SECONDS <= ROUND_SECONDS
+@dataclass
+class Scene:
+    """Two replicas, an API server to register at, and callers."""
+
+    held: HeldPacing
+    replicas: tuple[Replica, Replica]
+    registration: Registration
+    traffic: Traffic
+    number: int = 0
+
+    async def registered(self) -> bytes:
+        return (await self.registration.read()).authorities
+
+    async def round(self, pause: timedelta) -> None:
+        """Let time pass, have the replicas look and one of them lead a round, and then everybody ask."""
+        await self.held.advance(pause.total_seconds())
+        await self.held.asleep(len(self.replicas))
+        await self.replicas[self.number // 5 % 2].upkeep.round()
+        self.number += 1
+        await self.traffic.ask(await self.registered())
+
+    async def is_believed(self, trusted: bytes) -> bool:
+        """Say whether a caller that trusts these authorities alone believes every replica."""
+        context = trust_as_of(self.held.now, trusted.decode())
+        for replica in self.replicas:
+            port = replica.webhook.port
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=HOST)
+            except ssl.SSLCertVerificationError:
+                return False
+            writer.close()
+        return True
+
+
+@asynccontextmanager
+async def scene(folder: Path | None = None, first: CertificateSet | None = None) -> AsyncIterator[Scene]:
+    """Set the scene, after a first round; in a folder, the replicas have files each with the first certificates."""
     held, cluster = HeldPacing(), ApiServer()
     cluster.create_namespaces(NAMESPACE)
     async with AsyncExitStack() as stack:
         endpoint = await stack.enter_async_context(serve(cluster, tls=False))
         client, _ = await stack.enter_async_context(client_of(endpoint.url, held))
-        replicas = tuple(
-            [Replica(client, held, await stack.enter_async_context(running_webhook(view, None))) for _ in range(2)]
-        )
+        made: list[Replica] = []
+        for name in ("one", "two"):
+            webhook = await stack.enter_async_context(running_webhook(view, None))
+            files = CertificateFiles(*(folder / name / each for each in ("ca", "cert", "key"))) if folder else None
+            made.append(Replica(client, held, webhook, files))
+            if first is not None:
+                made[-1].put(first)
         registration = Registration(client, SETTINGS, (), AdmissionMeasures.register(CollectorRegistry()))
+        replicas = (made[0], made[1])
         traffic = Traffic(held, replicas)
         await traffic.open(stack)
         await replicas[0].upkeep.round()
         await stack.enter_async_context(following(held, replicas))
-        first = (await registration.read()).authorities
-        for number, pause in enumerate(life()):
-            await held.advance(pause.total_seconds())
-            await held.asleep(len(replicas))
-            await replicas[number // 5 % 2].upkeep.round()
-            await traffic.ask((await registration.read()).authorities)
+        yield Scene(held, replicas, registration, traffic)
+
+
+async def test_a_thousand_reviews_over_a_rotation_meet_no_tls_error() -> None:
+    """Spec: case:36; leadership changes hands meanwhile, and whoever does not lead is a look behind."""
+    assert NEXT_LOOKS_SECONDS <= ROUND_SECONDS
+    async with scene() as played:
+        traffic, (one, two) = played.traffic, played.replicas
+        first = await played.registered()
+        for pause in life():
+            await played.round(pause)
             if traffic.counts["asked"] >= REVIEWS:
                 break
-
         assert traffic.errors == []
         assert traffic.counts["answered"] == traffic.counts["asked"] >= REVIEWS
         assert traffic.counts["connections"] >= REVIEWS // 2
         assert traffic.counts["used again"] >= REVIEWS // 4
         assert traffic.counts["behind"] > PUBLICATION // ROUND - 2
-        steps = replicas[0].steps() + replicas[1].steps()
+        steps = one.steps() + two.steps()
         assert (steps["start over"], steps["add authority"], steps["retire authorities"]) == (1, 1, 1)
         assert steps["issue serving certificate"] > 2
         assert sorted(len(certificates_in(bundle)) for bundle in traffic.bundles) == [1, 1, 2]
-        for replica in replicas:
-            with pytest.raises(ssl.SSLCertVerificationError):
-                await asyncio.open_connection(
-                    "127.0.0.1",
-                    replica.webhook.port,
-                    ssl=trust_as_of(held.now, first.decode()),
-                    server_hostname=HOST,
-                )
+        assert not await played.is_believed(first)
+
+
+def provided() -> CertificateSet:
+    """Return certificates as somebody else makes them."""
+    authority = Authority()
+    pair = authority.issue(*NAMES)
+    return CertificateSet(authority.certificate_pem, b"", pair.certificate_pem, pair.key_pem)
+
+
+async def test_an_authority_that_others_change_at_once_meets_no_tls_error(tmp_path: Path) -> None:
+    """Spec: case:36, admission:2, admission:13 (9): files of one replica change before those of the other."""
+    first, second = provided(), provided()
+    async with scene(tmp_path, first) as played:
+        for _ in range(3):
+            await played.round(ROUND)
+        assert await played.registered() == first.authorities
+        played.replicas[0].put(second)
+        for _ in range(3):
+            await played.round(ROUND)
+        played.replicas[1].put(second)
+        for _ in range(PUBLICATION // ROUND + 12):
+            await played.round(ROUND)
+        assert played.traffic.errors == []
+        assert played.traffic.counts["answered"] == played.traffic.counts["asked"] > REVIEWS // 4
+        assert await played.is_believed(second.authorities)
+        assert not await played.is_believed(first.authorities)
+        assert len(certificates_in(await played.registered())) == 2
+        for _ in range(4):
+            await played.round(OVERLAP / 2)
+        assert await played.registered() == second.authorities
