@@ -31,6 +31,7 @@ from autoscaling.behaviour import Profile
 from autoscaling.quantity import Quantity
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from autoscaling.runtime.process import Process, WallClockDriver
+from autoscaling.runtime.startup import open_client
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.server import ApiServer
@@ -313,6 +314,33 @@ async def test_an_address_that_is_taken_ends_the_start(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         error = await fails_to_start(config_for(tmp_path, port=port), tmp_path, port=False)
     assert str(port) in error
+
+
+@pytest.mark.parametrize(
+    ("row", "qps", "burst", "waited"),
+    [
+        ("admission:1.3", 10.0, 3, [pytest.approx(0.1), pytest.approx(0.1)]),
+        ("admission:1.3", 10.0, 5, []),
+        ("admission:1.3", 0.5, 4, [pytest.approx(2.0)]),
+    ],
+)
+async def test_calls_keep_to_the_rate_of_the_flags(
+    tmp_path: Path, row: str, qps: float, burst: int, waited: list[float]
+) -> None:
+    pacing = InstantPacing()
+
+    async def five_calls(process: Process, config: AdmissionConfig) -> None:
+        client = await open_client(process, config, "admission-controller")
+        for _ in range(4):
+            await client.probe()
+        process.stop()
+
+    async with serve(ApiServer(), tls=False) as api:
+        kubeconfig = str(api.write_kubeconfig(tmp_path / "kubeconfig"))
+        config = config_for(tmp_path, kubeconfig=kubeconfig, kube_api_qps=qps, kube_api_burst=burst)
+        process = Process(WallClockDriver(), pacing=pacing)
+        assert await process.run(partial(five_calls, config=config)) == 0
+    assert pacing.slept == waited, row
 
 
 async def test_one_namespace_is_followed_where_one_is_named(tmp_path: Path) -> None:

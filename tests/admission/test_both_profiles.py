@@ -192,6 +192,9 @@ TABLE: list[tuple[str, Case]] = [
         factor(2))),
     ("api:7.4 a bound below zero", Case(
         one("1"), with_policy(ContainerPolicy("*", max_allowed=amounts("-1")), "2"), "-1/- -", "- -")),
+    ("admission:8.3 a factor below one leaves the pod alone", Case(
+        one("1", "2"), wanting("2"), UNCHANGED, UNCHANGED, (), factor(0))),
+    ("admission:8.3 a factor of one", Case(one("1", "2"), wanting("2"), "2/- 4/-", "2/- 4/-", (), factor(1))),
     ("admission:8.10, admission:13.2", Case(one("1", "2"), wanting("2"), UNCHANGED, UNCHANGED, (), StartupBoost())),
 ]  # fmt: skip
 

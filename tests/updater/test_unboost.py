@@ -125,6 +125,21 @@ def test_what_a_container_goes_back_to(row: str, the_vpa: Vpa, cpu: str) -> None
     ], row
 
 
+FORGED = '{"requests":{"cpu":"7","memory":"1Gi"},"limits":{"cpu":"8"}}'
+
+
+@pytest.mark.parametrize(
+    ("row", "entries", "cpu"),
+    [
+        ("admission:13.13 believed where nothing is recommended", (), "7"),
+        ("admission:13.13 not asked where something is", (recommended("c", "150m"),), "150m"),
+    ],
+)
+def test_what_the_annotation_says_is_believed(row: str, entries: tuple[ContainerRecommendation, ...], cpu: str) -> None:
+    resize, _ = sent(boosted_pod(text=FORGED), boosting_vpa(*entries))
+    assert {"op": "add", "path": "/spec/containers/0/resources/requests/cpu", "value": cpu} in resize, row
+
+
 def test_siblings_follow_their_recommendation_but_not_while_they_are_boosted() -> None:
     two = replace(boosted_pod(), containers=(*boosted_pod().containers, *pod(container("d", "1")).containers))
     the_vpa = boosting_vpa(recommended("c", "150m"), recommended("d", "2"))
@@ -162,7 +177,7 @@ def test_a_group_below_its_minimum_is_let_in_by_the_boost() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"requests": {"cpu": "much"}, "limits": {}}'])
 @pytest.mark.parametrize("entries", [(), (recommended("c", "150m"),)])
 def test_an_annotation_that_cannot_be_read_is_named(text: str, entries: tuple[ContainerRecommendation, ...]) -> None:
-    """Spec: updater:U-1, admission:13.13."""
+    """Spec: updater:U-1."""
     the_pod = boosted_pod(text=text)
     with pytest.raises(InvalidObjectError, match="Pod default/p: annotation vpaCpuStartupBoost/c cannot be read"):
         unboost(the_pod, ("c",), around(boosting_vpa(*entries), the_pod, replicas=1))

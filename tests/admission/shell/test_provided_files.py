@@ -201,6 +201,18 @@ def test_nobody_is_asked_for_a_certificate() -> None:
 
 
 @pytest.mark.parametrize(
+    ("row", "flag", "lowest"),
+    [
+        ("admission:2.3 none", "", ssl.TLSVersion.TLSv1_2),
+        ("admission:2.3", "tls1_2", ssl.TLSVersion.TLSv1_2),
+        ("admission:2.3", "tls1_3", ssl.TLSVersion.TLSv1_3),
+    ],
+)
+def test_the_lowest_version(row: str, flag: str, lowest: ssl.TLSVersion) -> None:
+    assert ServingContext(tls_rules(flag, "")).listening.minimum_version is lowest, row
+
+
+@pytest.mark.parametrize(
     ("row", "flag", "suites"),
     [
         ("admission:2.4 none", "", ""),
