@@ -28,6 +28,8 @@ _KEYS = {
     "serving": "serverCert.pem",
     "serving_key": "serverKey.pem",
 }
+_KEYS_OF_TLS_SECRETS = {"authorities": "ca.crt", "serving": "tls.crt", "serving_key": "tls.key"}
+"""As cert-manager names them."""
 
 
 class Standing(Enum):
@@ -148,12 +150,20 @@ class CertificateSecret:
 
 
 def _stored(secret: _Secret) -> StoredCertificates:
-    """Convert a Secret."""
-    data = secret.data or {}
-    values = {field: base64.b64decode(data.get(key, ""), validate=True) for field, key in _KEYS.items()}
+    """Convert a Secret; a pair as cert-manager names it counts even where there are certificates of ours beside it."""
+    theirs = _decoded(secret, _KEYS_OF_TLS_SECRETS)
+    if theirs["serving"] and theirs["serving_key"]:
+        return StoredCertificates(Standing.FOREIGN, CertificateSet(**theirs), secret.metadata.resource_version)
+    values = _decoded(secret, _KEYS)
     is_ours = (secret.metadata.annotations or {}).get(MADE_BY_ANNOTATION) == MADE_BY
     standing = Standing.OURS if is_ours or not any(values.values()) else Standing.FOREIGN
     return StoredCertificates(standing, CertificateSet(**values), secret.metadata.resource_version)
+
+
+def _decoded(secret: _Secret, keys: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the values under some keys by the names of the fields they are for; empty where there is none."""
+    data = secret.data or {}
+    return {field: base64.b64decode(data.get(key, ""), validate=True) for field, key in keys.items()}
 
 
 def _encoded(certificates: CertificateSet) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from admission.shell.certificate_store import (
+    MADE_BY,
     MADE_BY_ANNOTATION,
     CertificateFiles,
     CertificateSecret,
@@ -72,6 +73,30 @@ async def test_a_secret_that_somebody_else_filled_is_foreign(cluster: ApiServer,
     stored = await secret.read()
     assert stored.standing is Standing.FOREIGN
     assert stored.certificates == CertificateSet(b"theirs", b"", b"shown", b"")
+
+
+THEIR_PAIR = {"tls.crt": encoded(b"shown"), "tls.key": encoded(b"key")}
+
+
+@pytest.mark.parametrize(
+    ("row", "data", "standing", "certificates"),
+    [
+        ("cert-manager", THEIR_PAIR | {"ca.crt": encoded(b"theirs")}, Standing.FOREIGN,
+         CertificateSet(b"theirs", b"", b"shown", b"key")),
+        ("a public authority", THEIR_PAIR, Standing.FOREIGN, CertificateSet(b"", b"", b"shown", b"key")),
+        ("beside ours", THEIR_PAIR | {"serverCert.pem": encoded(b"ours"), "caKey.pem": encoded(b"ours")},
+         Standing.FOREIGN, CertificateSet(b"", b"", b"shown", b"key")),
+        ("not issued yet", {"tls.key": encoded(b"key")}, Standing.OURS, NO_SET),
+        ("empty", {"tls.crt": "", "tls.key": ""}, Standing.OURS, NO_SET),
+    ],
+)  # fmt: skip
+async def test_a_secret_of_type_tls_is_taken_as_it_is(
+    cluster: ApiServer, secret: CertificateSecret, row: str, data: dict[str, str], standing: Standing,
+    certificates: CertificateSet,
+) -> None:  # fmt: skip
+    put(cluster, data, {MADE_BY_ANNOTATION: MADE_BY} if row == "beside ours" else None)
+    stored = await secret.read()
+    assert (stored.standing, stored.certificates) == (standing, certificates), row
 
 
 async def test_of_two_writers_one_wins(secret: CertificateSecret) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import timedelta
 from pathlib import Path
 
@@ -141,6 +142,26 @@ async def test_certificates_that_somebody_else_put_there_are_shown_and_never_cha
     cluster.requests.clear()
     assert await own.maintain(b"") == theirs
     assert {call.verb for call in cluster.requests.calls()} == {"get"}
+
+
+async def test_what_cert_manager_renews_in_the_secret_is_shown_at_the_next_look(
+    cluster: ApiServer, own: OwnCertificates, in_use: CertificateInUse
+) -> None:
+    """Spec: admission:2, reload; a Secret of type TLS under our name, as a Certificate of cert-manager fills it."""
+    metadata = {"name": NAME, "namespace": NAMESPACE}
+    for given in (provided(), provided()):
+        pairs = {"ca.crt": given.authorities, "tls.crt": given.serving, "tls.key": given.serving_key}
+        data = {key: base64.b64encode(value).decode() for key, value in pairs.items()}
+        secret: dict[str, object] = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "data": data}
+        secret["metadata"] = metadata
+        if cluster.store.find("v1", "Secret", NAME, NAMESPACE) is None:
+            cluster.store.create(secret)
+        else:
+            cluster.store.merge(secret)
+        assert await own.load() == given
+        assert await own.maintain(b"") == given, "nobody else renews it"
+        assert in_use.use(given)
+        assert in_use.certificates == given
 
 
 def files(folder: Path, certificates: CertificateSet | None = None) -> CertificateFiles:
