@@ -42,6 +42,7 @@ def api(cluster: Cluster) -> Iterator[ApiSocket]:
 @pytest.fixture(scope="module")
 def installation(cluster: Cluster) -> Iterator[Installation]:
     """Evenkeel with start-up boosts, which is not asked about one namespace."""
+    Kube(cluster).delete("namespace", IGNORED)
     cluster.kubectl("create", "namespace", IGNORED)
     flags = (f"--webhook-timeout-seconds={TIMEOUT_SECONDS}", f"--ignored-vpa-object-namespaces={IGNORED}", _BOOSTS)
     try:
@@ -79,7 +80,7 @@ def rule(group: str, version: str, resource: str, *operations: str) -> JsonObjec
 
 
 def test_the_registration_says_what_it_should(lab: AdmissionLab) -> None:
-    """Spec: admission:3."""
+    """Spec: admission:3.1 to admission:3.12."""
     webhook = lab.registration()
     client = at(webhook, "clientConfig")
     assert isinstance(client, dict)
@@ -110,7 +111,7 @@ def labels_of_registration(lab: AdmissionLab) -> JsonValue:
 
 
 def test_nothing_of_an_ignored_namespace_is_asked_about(lab: AdmissionLab) -> None:
-    """Spec: admission:3 (namespaceSelector), admission:5: there an invalid VPA is a matter of the definition alone."""
+    """Spec: admission:3.11, admission:5.13: there what is wrong with a VPA is a matter of the definition alone."""
     ignored = AdmissionLab(Kube(lab.cluster, IGNORED), lab.api, lab.installation)
     for one in (ignored, lab):
         one.prepare("web", "Initial")
@@ -127,7 +128,7 @@ def test_nothing_of_an_ignored_namespace_is_asked_about(lab: AdmissionLab) -> No
 
 
 def test_a_webhook_that_must_answer_holds_up_the_one_namespace(lab: AdmissionLab) -> None:
-    """Spec: admission:3 (failurePolicy), admission:12.1, admission:13 (4)."""
+    """Spec: admission:3.2, admission:3.8, admission:12.1, admission:13.4, admission:13.9."""
     lab.prepare("web", "Initial")
     scope = f"--vpa-object-namespace={lab.kube.namespace}"
     flags = (*_OWN_WAY, "--webhook-failure-policy-fail", "--webhook-labels=team:one", scope)
@@ -158,8 +159,10 @@ def wait_until_registered(lab: AdmissionLab, failure_policy: str, selector: Json
 
 
 def test_pods_start_without_the_webhook_and_get_theirs_once_it_is_back(lab: AdmissionLab) -> None:
-    """Spec: admission:12.1, admission:13 (24): the pod keeps its template's requests, as Initial never touches it."""
+    """Spec: admission:12.1, admission:13.24: the updater mends what it may, and Initial keeps it from the other pod."""
+    updater = Lab(lab.kube, lab.installation)
     lab.prepare("web", "Initial")
+    lab.prepare("mended", "InPlaceOrRecreate")
     lab.wait_until_patched("web")
     with lab.installation.without(ADMISSION):
         tried = lab.try_pod("web")
@@ -167,12 +170,14 @@ def test_pods_start_without_the_webhook_and_get_theirs_once_it_is_back(lab: Admi
         assert tried.seconds < TIMEOUT_SECONDS
         unchecked = lab.api.post(f"{lab.vpas}?dryRun=All", without_policy("tried"))
         assert (unchecked.code, at(unchecked.body, "spec", "updatePolicy")) == (201, None)
-        old = lab.run("web")
+        old, unmended = lab.run("web"), lab.run("mended")
+        mended = updater.wait_until_given("mended", {"cpu": TARGET_CPU}, timeout_seconds=60.0)
+    assert (uid_of(mended), restarts(mended)) == (uid_of(unmended), 0)
     assert (asked_of(old), at(old, "metadata", "annotations")) == (TEMPLATE_CPU, None)
 
     lab.wait_until_patched("web")
     lab.kube.delete("pod", name_of(old))
-    new = Lab(lab.kube, lab.installation).wait_for_replacement("web", old, timeout_seconds=30.0)
+    new = updater.wait_for_replacement("web", old, timeout_seconds=60.0)
     assert asked_of(new) == TARGET_CPU
     assert text_at(new, "metadata", "annotations", "vpaUpdates") == (
         "Pod resources updated by web: container 0: cpu request, memory request"
@@ -180,7 +185,7 @@ def test_pods_start_without_the_webhook_and_get_theirs_once_it_is_back(lab: Admi
 
 
 def test_a_webhook_that_hangs_is_waited_for_no_longer_than_its_timeout(lab: AdmissionLab) -> None:
-    """Spec: admission:3 (timeoutSeconds), admission:12.1, case:36."""
+    """Spec: admission:3.10, admission:12.1, case:36."""
     lab.prepare("web", "Initial")
     lab.wait_until_patched("web")
     with lab.installation.stalled(ADMISSION):
@@ -200,7 +205,7 @@ def test_a_webhook_that_hangs_is_waited_for_no_longer_than_its_timeout(lab: Admi
     ids=lambda value: value.configuration if isinstance(value, OtherWebhook) else value,
 )
 def test_who_is_asked_last_has_the_last_word(lab: AdmissionLab, tmp_path: Path, other: OtherWebhook, cpu: str) -> None:
-    """Spec: admission:13 (17): our webhook is asked once, whoever else changes the pod afterwards."""
+    """Spec: admission:3.12, admission:13.17: our webhook is asked once, whoever else changes the pod afterwards."""
     lab.prepare("web", "Initial")
     lab.wait_until_patched("web")
     with lab.beside(other, tmp_path):
@@ -237,7 +242,7 @@ def test_another_webhook_that_undoes_ours_is_shown_and_ends_the_evictions(lab: A
 
 
 def test_a_dry_run_leaves_nothing_behind(lab: AdmissionLab) -> None:
-    """Spec: admission:3 (sideEffects): only what is tried is counted, and the log says that it was."""
+    """Spec: admission:3.9: only what is tried is counted, and the log says that it was."""
     lab.prepare("web", "Initial")
     lab.wait_until_patched("web")
     others, tried = lab.reviews(only_tried=False), counts_of_dry_runs(lab)
@@ -263,7 +268,7 @@ def counts_of_dry_runs(lab: AdmissionLab) -> tuple[float, float]:
 
 
 def test_a_pod_starts_with_more_cpu_and_gives_it_back_in_place(lab: AdmissionLab) -> None:
-    """Spec: admission:8 (steps 2 to 7 and the end of a boost); in mode Off the pod's own request counts."""
+    """Spec: admission:8.2, admission:8.3, admission:8.9 (mode Off), admission:8.11, admission:12.8."""
     updater = Lab(lab.kube, lab.installation)
     boost: JsonObject = {"cpu": {"type": "Factor", "factor": 3, "durationSeconds": BOOST_SECONDS}}
     expected = {"scaled": ("450m", TARGET_CPU), "own": ("150m", TEMPLATE_CPU)}
@@ -301,7 +306,7 @@ def test_a_pod_starts_with_more_cpu_and_gives_it_back_in_place(lab: AdmissionLab
 
 
 def test_an_invalid_vpa_is_refused_with_everything_that_is_wrong(lab: AdmissionLab) -> None:
-    """Spec: admission:4.3, admission:5; a warning goes with the refusal, too."""
+    """Spec: admission:4.3.5, admission:4.3.7, admission:5.24, admission:12.6; a warning goes with the refusal, too."""
     policy: JsonObject = {
         "containerName": "main",
         "mode": "Off",
@@ -329,7 +334,7 @@ def test_an_invalid_vpa_is_refused_with_everything_that_is_wrong(lab: AdmissionL
 
 
 def test_a_vpa_is_taken_with_a_warning_and_its_change_for_the_worse_is_not(lab: AdmissionLab) -> None:
-    """Spec: admission:4.3 (warnings), admission:5 (UPDATE)."""
+    """Spec: admission:3.6, admission:4.3.7, admission:5.4."""
     taken = lab.api.post(lab.vpas, vpa(Group.OWN, "old-fashioned", [], updateMode="Auto"))
     assert taken.code == 201, taken.message
     (warning,) = taken.warnings

@@ -135,7 +135,7 @@ async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
 
 
 async def test_what_is_only_tried_counts_apart(certificates: CertificateSet) -> None:
-    """Spec: admission:3 (no side effects), admission:11: upstream's family counts every pod that was asked about."""
+    """Spec: admission:3.9, admission:11.1: upstream's family counts every pod that was asked about."""
     async with running_webhook(view, certificates) as webhook:
         asked = [await ask(webhook, pod_review(POD, dryRun=tried), certificates) for tried in (True, False, None)]
     assert asked[0] == asked[1] == asked[2]
