@@ -32,10 +32,7 @@ class AdmissionMeasures:
                 registry=registry,
             ),
             dry_runs=Counter(
-                f"{name}_dry_runs_total",
-                "Reviews of what is only tried, by kind of object and by the reason for their verdict",
-                ("resource", "reason"),
-                registry=registry,
+                f"{name}_dry_runs_total", "Dry runs by object and reason", ("resource", "reason"), registry=registry
             ),
             certificate_end=Gauge(
                 f"{name}_certificate_not_after_timestamp_seconds",
