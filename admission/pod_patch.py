@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from admission.boosting import NO_BOOSTS, Boosts
+from admission.odd_limits import LIMITS_ANNOTATION
 from admission.patch_operation import PatchOperation, pointer_segment
 from autoscaling.capping import process
 from autoscaling.limitrange import NamespaceLimits
@@ -64,7 +65,11 @@ def new_resources(
 
 
 def pod_patch(
-    given: PodToPatch, vpa_name: str, targets: tuple[ContainerTarget, ...], boosts: Boosts = NO_BOOSTS
+    given: PodToPatch,
+    vpa_name: str,
+    targets: tuple[ContainerTarget, ...],
+    boosts: Boosts = NO_BOOSTS,
+    odd_limits: str = "",
 ) -> tuple[PatchOperation, ...]:
     """Return the operations that give a pod its new resources and the annotations that say so.
 
@@ -72,6 +77,7 @@ def pod_patch(
         vpa_name: Name of the VPA, for the annotation.
         targets: What each of the pod's containers is to get.
         boosts: What a start-up boost adds to that.
+        odd_limits: Why limits may surprise, for an annotation of its own; empty for none.
 
     Spec: admission:7.2, admission:7.3; resources always go in the order cpu, memory, others by name.
     """
@@ -90,6 +96,8 @@ def pod_patch(
             parts.append(f"{_place(pod, index)}: {', '.join(notes)}")
     if parts:
         operations.append(_annotation(UPDATES_ANNOTATION, f"Pod resources updated by {vpa_name}: {'; '.join(parts)}"))
+    if odd_limits:
+        operations.append(_annotation(LIMITS_ANNOTATION, odd_limits))
     observed = ", ".join(container.name for container in pod.containers)
     operations.append(_annotation(OBSERVED_CONTAINERS_ANNOTATION, observed))
     return tuple(operations)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from admission.boosting import NO_BOOSTS, BoostRules, with_boosts
 from admission.field_errors import unreadable
+from admission.odd_limits import odd_limits
 from admission.patch_operation import PatchOperation
 from admission.pod_patch import PodToPatch, leaves_room, new_resources, pod_patch
 from admission.recollection import Recollection
@@ -226,7 +227,8 @@ def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules
         targets = acceptable_targets(given.pod, targets, limits)
     pairs = zip(given.pod.containers, targets, strict=True)
     held_back = "; ".join(f"{c.name}: {', '.join(t.held_back)}" for c, t in pairs if t.held_back)
-    return NewPatch(pod_patch(given, vpa.name, targets, boosts), held_back)
+    odd = odd_limits(given.pod, vpa, targets) if behaviour.limits_explained else ""
+    return NewPatch(pod_patch(given, vpa.name, targets, boosts, odd), held_back)
 
 
 def _pod_ref(request: ReviewRequest) -> ObjectRef:

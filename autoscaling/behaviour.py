@@ -89,6 +89,11 @@ class Behaviour:
         "resources of their own in place. Otherwise such a pod cannot be created at all, and LimitRanges for pods "
         "change containers without a recommendation as well.",
     )
+    limits_explained: bool = _switch(
+        "B-13, case 1",
+        "A new pod with a limit above maxAllowed has the annotation evenkeel.dev/limits, which names the ratio "
+        "that the limit has to its request, and says that maxAllowed bounds requests only.",
+    )
     webhook_scope_narrowed: bool = _switch(
         "admission 13.4",
         "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",

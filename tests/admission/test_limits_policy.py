@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from admission.odd_limits import LIMITS_ANNOTATION
 from admission.review import ReviewRequest, ReviewRules, SubmittedPod, review
 from admission.verdict import Outcome, Reason
 from admission.vpa_matching import ClusterView
@@ -112,6 +113,38 @@ def test_the_annotation_explains_what_is_odd(
 ) -> None:
     values = reviewed(subject, vpa(recommended("c", "400m/100Mi"), policies=[policy]), profile)[1]
     assert values[UPDATES] == f"Pod resources updated by v: container 0: {notes}", row
+
+
+def odd(what: str, times: str, most: str) -> str:
+    return f"c: {what} has the ratio {times} to its request and passes maxAllowed {most}, which bounds requests only"
+
+
+ODD: list[tuple[str, Pod, str, ContainerPolicy | None, str]] = [
+    ("case:1", pod(container("c", "-/1024M", "-/8Gi")), "-/1Gi", entitled(RATIO, most="-/8Gi"),
+     odd("memory limit 9007199254", "8.388608", "8Gi")),
+    ("beyond:B-13 both", pod(container("c", "50m/32Mi", "500m/64Mi")), "1/1Gi", entitled(None, most="400m/100Mi"),
+     f"{odd('cpu limit 4', '10', '400m')}; {odd('memory limit 200Mi', '2', '100Mi')}"),
+    ("beyond:B-13 just so much", pod(container("c", "50m", "100m")), "200m", entitled(None, most="400m/-"), ""),
+    ("beyond:B-13 a little more", pod(container("c", "50m", "101m")), "200m", entitled(None, most="400m/-"),
+     odd("cpu limit 404m", "2.02", "400m")),
+    ("beyond:B-13 a third", pod(container("c", "3m", "10m")), "300m", entitled(None, most="300m/-"),
+     odd("cpu limit 1", "3.333333", "300m")),
+    ("beyond:B-13 no policy", pod(container("c", "50m", "500m")), "1", None, ""),
+    ("beyond:B-13 no bound", pod(container("c", "50m", "500m")), "1", entitled(RATIO, most="0/0"), ""),
+    ("beyond:B-13 none", pod(container("c", "50m", "5")), "1", entitled(NONE, most="1/-"), ""),
+    ("beyond:B-13 no limits", pod(container("c", "50m")), "1", entitled(RATIO, most="1/-"), ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "subject", "target", "policy", "reason"), ODD, ids=[row for row, *_ in ODD])
+def test_a_limit_above_max_allowed_is_explained(
+    row: str, subject: Pod, target: str, policy: ContainerPolicy | None, reason: str
+) -> None:
+    given = vpa(recommended("c", target), policies=None if policy is None else [policy])
+    explained, plain = (reviewed(subject, given, profile)[1] for profile in BOTH)
+    annotation = f"/metadata/annotations/{LIMITS_ANNOTATION.replace('/', '~1')}"
+    assert explained.get(annotation, "") == reason, row
+    assert plain == {path: value for path, value in explained.items() if path != annotation}, row
 
 
 SIDECAR = with_init_containers(
