@@ -163,24 +163,26 @@ class Budget:
         old = values[index]
         gaps = {side: goal.on(side) - old.on(side) for side in Side}
 
-        def is_allowed(steps: int) -> bool:
+        def is_within(steps: int) -> bool:
+            """Say whether no sum that grows is too large then."""
             new = _replaced(values, index, _risen_by(old, goal, steps * grain))
             bound = [(side, most) for side, most in self.most if gaps[side] > 0]
             mine = [stage for stage in self.stages if index in stage.members]
             return all(self._total(new, stage, side) <= most for side, most in bound for stage in mine)
 
-        return _most_steps(max(gaps.values()), grain, is_allowed)
+        return _most_steps(max(gaps.values()), grain, is_within)
 
     def _steps_down(self, values: Sequence[Pair], index: int, goal: Pair, grain: int) -> int:
         """Return how many grains one container may fall while the others stay."""
         old = values[index]
         gaps = {side: old.on(side) - goal.on(side) for side in Side}
 
-        def is_allowed(steps: int) -> bool:
+        def is_within(steps: int) -> bool:
+            """Say whether no sum that falls is too small then."""
             new = _replaced(values, index, _fallen_by(old, goal, steps * grain))
             return all(self._largest(new, side) >= least for side, least in self.least if gaps[side] > 0)
 
-        return _most_steps(max(gaps.values()), grain, is_allowed)
+        return _most_steps(max(gaps.values()), grain, is_within)
 
     def _largest(self, values: Sequence[Pair], side: Side) -> int:
         """Return what the largest stage comes to on one side."""
