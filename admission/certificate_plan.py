@@ -93,7 +93,8 @@ class Surroundings:
 
     Args:
         names: Host names and addresses that the webhook is called by.
-        is_published: Whether the newest authority stands in the webhook's registration, or nobody registers it.
+        is_published: Whether the newest authority has stood in the webhook's registration for long enough, or nobody
+            registers it.
         now: The time.
     """
 

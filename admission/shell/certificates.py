@@ -8,8 +8,9 @@ from functools import partial
 from typing import Protocol
 
 import structlog
+from cryptography import x509
 
-from admission.certificate_plan import Step, Surroundings, next_step
+from admission.certificate_plan import PUBLICATION, Step, Surroundings, next_step
 from admission.shell.certificate_store import CertificateFiles, CertificateSecret, Standing, StoredCertificates
 from admission.shell.issuing import (
     CertificateSet,
@@ -70,6 +71,7 @@ class OwnCertificates:
         self._names = names
         self._clock = clock
         self._measures = measures
+        self._seen: tuple[x509.Certificate, datetime] | None = None
 
     async def load(self) -> CertificateSet | None:
         """Return what lies in the Secret."""
@@ -95,8 +97,23 @@ class OwnCertificates:
         """Return what is to be done about stored certificates; nothing where they are somebody else's."""
         if stored.standing is Standing.FOREIGN:
             return Step.KEEP
-        around = Surroundings(self._names, _is_published(stored.certificates, published), self._clock())
+        around = Surroundings(self._names, self._is_published(stored.certificates, published), self._clock())
         return next_step(facts_of(stored.certificates), around)
+
+    def _is_published(self, certificates: CertificateSet, published: bytes | None) -> bool:
+        """Say whether callers had time to learn of the newest authority; where nobody can tell, they are taken to.
+
+        The time counts from when it was first seen published, which may be long after it was made.
+        """
+        if published is None:
+            return True
+        newest, now = certificates_in(certificates.authorities)[:1], self._clock()
+        if not newest or newest[0] not in certificates_in(published):
+            self._seen = None
+            return False
+        if self._seen is None or self._seen[0] != newest[0]:
+            self._seen = (newest[0], now)
+        return now - self._seen[1] >= PUBLICATION
 
 
 class ProvidedCertificates:
@@ -142,14 +159,6 @@ async def choose_source(files: CertificateFiles, own: OwnCertificates, *, follow
 def _servable(certificates: CertificateSet) -> CertificateSet | None:
     """Return certificates that can be shown, None where there is no pair."""
     return certificates if certificates.serving and certificates.serving_key else None
-
-
-def _is_published(certificates: CertificateSet, published: bytes | None) -> bool:
-    """Say whether callers trust the newest authority; where nobody can tell, they are taken to."""
-    if published is None:
-        return True
-    newest = certificates_in(certificates.authorities)[:1]
-    return bool(newest) and newest[0] in certificates_in(published)
 
 
 class CertificateInUse:

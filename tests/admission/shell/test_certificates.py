@@ -70,6 +70,10 @@ async def test_a_serving_certificate_is_renewed_before_it_ends(own: OwnCertifica
     assert await own.maintain(first.authorities) == first
     pass_time(pacing, timedelta(seconds=1))
     assert await own.maintain(b"") == first, "nobody would believe it yet"
+    assert await own.maintain(first.authorities) == first, "not everybody may have heard"
+    pass_time(pacing, PUBLICATION - timedelta(seconds=1))
+    assert await own.maintain(first.authorities) == first
+    pass_time(pacing, timedelta(seconds=1))
     second = await own.maintain(first.authorities)
     assert second is not None
     assert second.serving != first.serving
@@ -94,6 +98,8 @@ async def test_an_authority_is_renewed_in_steps_that_overlap(
 
     pass_time(pacing, PUBLICATION)
     assert await own.maintain(first.authorities) == announced, "not registered yet"
+    assert await own.maintain(announced.authorities) == announced, "not everybody may have heard"
+    pass_time(pacing, PUBLICATION)
     moved = await own.maintain(announced.authorities)
     assert moved is not None
     assert moved.authorities == announced.authorities

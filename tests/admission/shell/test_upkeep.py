@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from admission.certificate_plan import AUTHORITY_LIFETIME, AUTHORITY_RENEWAL, PUBLICATION
@@ -92,10 +93,35 @@ async def test_a_new_authority_is_registered_before_it_signs(replica: Replica, h
     await replica.upkeep.round()
     assert len(certificates_in(await replica.registered())) == 2
     assert _signer(await replica.own.load()) == 1
-    held.seconds += PUBLICATION.total_seconds()
+    held.seconds += ROUND_SECONDS
+    await replica.upkeep.round()
+    held.seconds += PUBLICATION.total_seconds() - 1
+    await replica.upkeep.round()
+    assert _signer(await replica.own.load()) == 1
+    held.seconds += 1
     await replica.upkeep.round()
     assert _signer(await replica.own.load()) == 0
     assert len(certificates_in(await replica.registered())) == 2
+
+
+async def test_an_authority_that_is_registered_late_signs_late(
+    cluster: ApiServer, replica: Replica, held: HeldPacing
+) -> None:
+    """Spec: case:36; callers get their time to learn of it however long the registration was refused."""
+    await replica.upkeep.round()
+    held.seconds += (AUTHORITY_LIFETIME - AUTHORITY_RENEWAL).total_seconds() + 1
+    refused = cluster.faults.add(Fault(Refuse(403), verb="patch", path="/mutatingwebhookconfigurations", count=None))
+    await replica.upkeep.round()
+    held.seconds += 2 * PUBLICATION.total_seconds()
+    await replica.upkeep.round()
+    cluster.faults.remove(refused)
+    for _ in range(int(PUBLICATION.total_seconds() / ROUND_SECONDS) + 1):
+        await replica.upkeep.round()
+        assert _signer(await replica.own.load()) == 1
+        held.seconds += ROUND_SECONDS
+    assert len(certificates_in(await replica.registered())) == 2
+    await replica.upkeep.round()
+    assert _signer(await replica.own.load()) == 0
 
 
 def _signer(certificates: CertificateSet | None) -> int | None:
@@ -218,11 +244,16 @@ async def test_a_lost_lease_does_not_end_the_replica(cluster: ApiServer, replica
     await asyncio.wait([running])
 
 
-async def test_a_follower_survives_what_it_cannot_read(cluster: ApiServer, replica: Replica, held: HeldPacing) -> None:
+async def test_a_follower_survives_what_it_cannot_read(
+    cluster: ApiServer, replica: Replica, held: HeldPacing, registry: CollectorRegistry
+) -> None:
     cluster.faults.add(Fault(Refuse(403), path="/secrets"))
-    following = asyncio.create_task(replica.upkeep.follow())
-    await held.asleep()
+    with capture_logs() as events:
+        following = asyncio.create_task(replica.upkeep.follow())
+        await held.asleep()
     assert not following.done()
+    assert [(event["event"], event["log_level"]) for event in events] == [("certificates not looked at", "warning")]
+    assert registry.get_sample_value("evenkeel_admission_certificate_problems_total", {"problem": "unreadable"}) == 1
     await replica.upkeep.round()
     following.cancel()
     await asyncio.wait([following])
