@@ -125,7 +125,7 @@ class Endpoint:
         return _content_type(request) == _JSON
 
     def patience_seconds(self, request: Request) -> float:
-        """Return how long to wait for a body: well below what the caller says it waits for an answer."""
+        """Return how long to wait for a body and for what is looked up: well below what the caller says it waits."""
         stated = _TIMEOUT.search(request.target.partition(b"?")[2])
         return _SHARE_OF_TIMEOUT * (float(stated[1]) if stated else self.timeout_seconds)
 
