@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -31,14 +30,18 @@ class Change(Generic[T]):
 
 
 class ObjectTable(Generic[T]):
-    """The last known state of every object; written by one task, read by anyone between two awaits."""
+    """The last known state of every object; written by one task, read by anyone between two awaits.
 
-    __slots__ = ("_objects", "_snapshot", "_unreadable", "_version", "_versions")
+    What a complete list does not bring is found out object by object, so that no moment has to go through them all.
+    """
+
+    __slots__ = ("_objects", "_snapshot", "_unlisted", "_unreadable", "_version", "_versions")
 
     def __init__(self) -> None:
         self._objects: dict[Key, T] = {}
         self._versions: dict[Key, str] = {}
         self._unreadable: dict[Key, str] = {}
+        self._unlisted: dict[Key, str] = {}
         self._snapshot: tuple[T, ...] | None = ()
         self._version = 0
 
@@ -72,6 +75,8 @@ class ObjectTable(Generic[T]):
         Returns:
             The change, or None when this very version is known already.
         """
+        if self._unlisted:
+            self._unlisted.pop(key, None)
         if resource_version and self._versions.get(key) == resource_version:
             return None
         old = self._objects.get(key)
@@ -88,6 +93,7 @@ class ObjectTable(Generic[T]):
         Returns:
             The change, or None when nothing readable was known of it.
         """
+        self._unlisted.pop(key, None)
         self._unreadable.pop(key, None)
         self._versions.pop(key, None)
         old = self._objects.pop(key, None)
@@ -106,9 +112,21 @@ class ObjectTable(Generic[T]):
         self._unreadable[key] = problem
         return change
 
-    def sweep(self, present: AbstractSet[Key]) -> list[Change[T]]:
-        """Forget every object that a complete list did not bring."""
-        gone = [key for key in (*self._versions, *self._unreadable) if key not in present]
+    def begin_list(self) -> None:
+        """Expect every object that is known to come once more; what has come since an earlier call counts for nothing.
+
+        Nothing is forgotten before ``end_list``.
+        """
+        self._unlisted = self._versions.copy()
+        self._unlisted.update(self._unreadable)
+
+    def end_list(self) -> list[Change[T]]:
+        """Forget every object that did not come since ``begin_list``, all of them at once.
+
+        Returns:
+            The changes, in the order in which the objects became known.
+        """
+        gone, self._unlisted = self._unlisted, {}
         return [change for change in map(self.drop, gone) if change is not None]
 
     def _note(self) -> None:

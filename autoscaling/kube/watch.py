@@ -194,17 +194,17 @@ class WatchedStore(Generic[T]):
 
     async def _list(self) -> None:
         """Take in the whole collection, and forget what it no longer holds."""
-        present: set[Key] = set()
         self.counters.lists += 1
         async for page in self._client.pages(self.selection, self._settings.page_size):
             if page.number == 0:
-                present.clear()
+                self._table.begin_list()
             for start in range(0, len(page.items), _SLICE):
-                present.update(self._take(item) for item in page.items[start : start + _SLICE])
+                for item in page.items[start : start + _SLICE]:
+                    self._take(item)
                 await asyncio.sleep(0)
             self._resume_from = page.resource_version
             self._heard_at = self._pacing.monotonic()
-        for change in self._table.sweep(present):
+        for change in self._table.end_list():
             self._tell(change)
         self._last_trouble = None
         self._synced.set()
@@ -264,19 +264,19 @@ class WatchedStore(Generic[T]):
             self._tell(self._table.drop(key))
         self._resume_from = resource_version or self._resume_from
 
-    def _take(self, body: bytes, *, from_watch: bool = False) -> Key:
+    def _take(self, body: bytes, *, from_watch: bool = False) -> None:
         """Take in the state of one object, or note that it cannot be read."""
         try:
             key, resource_version, value = self._decode(bytes(body))
         except _UNREADABLE as error:
-            key, resource_version = self._refuse(body, error)
+            resource_version = self._refuse(body, error)
         else:
             self._tell(self._table.put(key, resource_version, value))
         if from_watch:
             self._resume_from = resource_version or self._resume_from
-        return key
 
-    def _refuse(self, body: bytes, error: Exception) -> tuple[Key, str]:
+    def _refuse(self, body: bytes, error: Exception) -> str:
+        """Note that an object cannot be read, and return its version."""
         problem = str(error)
         try:
             key, resource_version = identity_of(body)
@@ -289,7 +289,7 @@ class WatchedStore(Generic[T]):
             named = _named(error, ObjectRef(self.selection.resource.kind, *key))
             named.uid = uid_of(body)
             self._callbacks.on_unreadable(named)
-        return key, resource_version
+        return resource_version
 
     def _tell(self, change: Change[T] | None) -> None:
         if change is not None and self._callbacks.on_change is not None:

@@ -56,11 +56,34 @@ def test_an_unreadable_object_is_neither_known_nor_gone() -> None:
     assert dict(table.unreadable) == {}
 
 
-def test_sweep_forgets_what_a_list_did_not_bring() -> None:
+def test_the_end_of_a_list_forgets_what_it_did_not_bring() -> None:
     table = filled()
     table.refuse(C, "bad")
-    assert table.sweep({B}) == [Change(A, "a1", None)]
+    table.begin_list()
+    assert table.put(B, "2", "b2") is None
+    assert (table.snapshot(), dict(table.unreadable)) == (("a1", "b2"), {C: "bad"})
+    assert table.end_list() == [Change(A, "a1", None)]
     assert (table.snapshot(), dict(table.unreadable)) == (("b2",), {})
+
+
+def test_a_list_that_is_begun_again_has_to_bring_everything() -> None:
+    table = filled()
+    table.begin_list()
+    table.put(A, "1", "a1")
+    table.put(C, "3", "c3")
+    table.begin_list()
+    table.put(B, "2", "b2")
+    assert table.end_list() == [Change(A, "a1", None), Change(C, "c3", None)]
+    assert table.snapshot() == ("b2",)
+
+
+def test_no_list_under_way_leaves_nothing_to_forget() -> None:
+    table = filled()
+    assert table.end_list() == []
+    table.begin_list()
+    assert len(table.end_list()) == 2
+    assert table.put(A, "1", "a1") == Change(A, None, "a1")
+    assert table.end_list() == []
 
 
 def test_the_snapshot_is_the_same_tuple_until_something_changes() -> None:
@@ -88,15 +111,22 @@ def carried_out(table: ObjectTable[str], what: str, key: Key, number: int) -> li
             return [table.drop(key)]
         case "refuse":
             return [table.refuse(key, str(number))]
+        case "begin":
+            table.begin_list()
+            return []
         case _:
-            return [*table.sweep({key})]
+            return [*table.end_list()]
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["put", "drop", "refuse", "sweep"]), st.sampled_from([A, B, C]), st.integers(0, 3))
-    )
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "drop", "refuse", "begin", "end"]), st.sampled_from([A, B, C]), st.integers(0, 3)
+    ),
+    max_size=30,
 )
+
+
+@given(STEPS)
 def test_changes_told_add_up_to_the_snapshot(steps: list[tuple[str, Key, int]]) -> None:
     table: ObjectTable[str] = ObjectTable()
     mirror: dict[Key, str] = {}
@@ -112,3 +142,43 @@ def test_changes_told_add_up_to_the_snapshot(steps: list[tuple[str, Key, int]]) 
                 mirror[change.key] = change.new
     assert dict(table.items()) == mirror
     assert sorted(table.snapshot()) == sorted(mirror.values())
+
+
+class SweptAsAWhole:
+    """What a table has to come to: the end of a list compares all keys with those that the list brought."""
+
+    def __init__(self) -> None:
+        self.readable: dict[Key, str] = {}
+        self.unreadable: dict[Key, str] = {}
+        self._present: set[Key] | None = None
+
+    def take(self, what: str, key: Key, number: int) -> None:
+        if what == "begin":
+            self._present = set()
+        elif what == "end":
+            present, self._present = self._present, None
+            for known in (self.readable, self.unreadable) if present is not None else ():
+                for gone in known.keys() - (present or set()):
+                    del known[gone]
+        else:
+            self._take_object(what, key, number)
+
+    def _take_object(self, what: str, key: Key, number: int) -> None:
+        self.readable.pop(key, None)
+        self.unreadable.pop(key, None)
+        if what == "put":
+            self.readable[key] = f"{key}{number}"
+        elif what == "refuse":
+            self.unreadable[key] = str(number)
+        if self._present is not None:
+            self._present.add(key)
+
+
+@given(STEPS)
+def test_a_list_leaves_what_comparing_all_keys_at_its_end_would_leave(steps: list[tuple[str, Key, int]]) -> None:
+    table: ObjectTable[str] = ObjectTable()
+    whole = SweptAsAWhole()
+    for step in steps:
+        carried_out(table, *step)
+        whole.take(*step)
+        assert (dict(table.items()), dict(table.unreadable)) == (whole.readable, whole.unreadable)

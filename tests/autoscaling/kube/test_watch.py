@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from autoscaling.errors import ApiRefusedError, ApiUnreachableError, InvalidObjectError
 from autoscaling.kube import paths
@@ -24,7 +26,7 @@ from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import ManualClock
 from evenkeel.simulator.faults import EndWatch, ExpireHistory, Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing, InstantPacing
-from tests.autoscaling.kube.scripted import Answer, End, ScriptedServer, lines, no, ok
+from tests.autoscaling.kube.scripted import Answer, End, ScriptedServer, client_of, lines, no, ok
 from tests.autoscaling.kube.witness import Witness, decode
 
 pytestmark = pytest.mark.anyio
@@ -431,3 +433,63 @@ async def test_other_work_goes_on_during_a_burst_of_events(server: ScriptedServe
         await asyncio.sleep(0)
     await store.stop()
     assert len(counts) >= 20
+
+
+NAMES = "abcdefgh"
+STATES = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3))
+"""Versions of the objects that there are; those of version 0 cannot be read."""
+
+
+def versioned_map(name: str, number: int) -> dict[str, object]:
+    body = config_map(name, f"{name}{number}" if number else "bad")
+    return body | {"metadata": {"name": name, "namespace": "shop", "resourceVersion": str(number)}}
+
+
+def pages_of(state: dict[str, int], size: int) -> list[Answer]:
+    items = [versioned_map(*each) for each in state.items()]
+    pages = [items[start : start + size] for start in range(0, len(items), size)] or [[]]
+    tokens = ["more"] * (len(pages) - 1) + [""]
+    return [
+        ok({"metadata": {"resourceVersion": "1", "continue": token}, "items": page})
+        for page, token in zip(pages, tokens, strict=True)
+    ]
+
+
+def readable(state: dict[str, int]) -> dict[str, str]:
+    return {name: f"{name}{number}" for name, number in state.items() if number}
+
+
+def texts_of(store: WatchedStore[str]) -> dict[str, str]:
+    return {key[1]: text for key, text in store.items().items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(STATES, STATES, STATES, st.integers(1, 5), st.dictionaries(st.sampled_from(NAMES), st.integers(0, 4)))
+async def test_a_new_list_and_events_come_to_what_there_is(
+    old: dict[str, int], void: dict[str, int], new: dict[str, int], size: int, events: dict[str, int]
+) -> None:
+    """Events 0 to 3 are changes and 4 a deletion; nobody ever sees a part of what is gone as gone."""
+    begun = [*pages_of(void, size)[:-1], no(410, "Expired")] if len(void) > size else []
+    told = [
+        {"type": "DELETED" if number == 4 else "MODIFIED", "object": versioned_map(name, number)}
+        for name, number in events.items()
+    ]
+    async with ScriptedServer().running() as server, client_of(server.url, InstantPacing()) as (client, _):
+        script = [*pages_of(old, size), no(410, "Expired"), *begun, *pages_of(new, size)]
+        server.script("GET", PATH, *script, lines(*told, event("ADDED", "end", "99"), end=End.HANG))
+        witness = Witness()
+        async with following(client, witness, StoreSettings(page_size=size)) as store:
+            gone = old.keys() - new.keys() - void.keys()
+            known = set(readable({name: old[name] for name in gone}))
+            while texts_of(store).get("a") != "end":
+                seen = known & texts_of(store).keys()
+                assert store.counters.events or store.counters.lists < 2 or seen in (known, set())
+                await asyncio.sleep(0)
+            state = {name: number for name, number in (new | events).items() if number != 4 and name != "a"}
+            assert texts_of(store) == readable(state) | {"a": "end"}
+            assert {key[1] for key in store.unreadable} == {name for name, number in state.items() if not number}
+            mirror: dict[str, str] = {}
+            for name, before, after in witness.news():
+                assert mirror.pop(name, None) == before
+                mirror |= {name: after} if after is not None else {}
+            assert mirror == texts_of(store)
