@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autoscaling.errors import ApiRefusedError, ApiUnreachableError, InvalidObjectError
@@ -463,6 +463,7 @@ def texts_of(store: WatchedStore[str]) -> dict[str, str]:
     return {key[1]: text for key, text in store.items().items()}
 
 
+@example({"b": 1, "c": 1, "d": 0}, {}, {"e": 1}, 2, {})
 @settings(max_examples=30, deadline=None)
 @given(STATES, STATES, STATES, st.integers(1, 5), st.dictionaries(st.sampled_from(NAMES), st.integers(0, 4)))
 async def test_a_new_list_and_events_come_to_what_there_is(
