@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,8 +26,10 @@ from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import EPOCH, ManualClock, rfc3339
 from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
+from evenkeel.simulator.processes.program import Invocation, RunningProgram, start_program
 from tests.embedded import GROUP, api_server, deploy, node_object, pod_object, recommended_status, vpa_object
 from tests.evenkeel.simulator.lockstep.fakes import MINUTE, SECOND
+from tests.forking import start_forked
 
 pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
 
@@ -106,22 +108,20 @@ class World:
     endpoint: Endpoint
     lockstep: Lockstep
     folder: Path
-    processes: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+    processes: dict[str, RunningProgram] = field(default_factory=dict)
 
-    async def start(self, name: str, *flags: str, environment: Mapping[str, str] | None = None) -> None:
-        """Start one of the processes."""
-        with (self.folder / f"{name}.log").open("wb") as log:
-            self.processes[name] = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                MODULES[name],
-                f"--clock={self.lockstep.url(name)}",
-                f"--kubeconfig={self.endpoint.write_kubeconfig(self.folder / 'kubeconfig')}",
-                "--address=127.0.0.1:0",
-                *flags,
-                stderr=log,
-                env={**os.environ, **(environment or {})},
-            )
+    def start(self, name: str, *flags: str, hash_seed: str = "") -> None:
+        """Start one of the processes: in a fresh interpreter where one with a certain hash seed is called for."""
+        words = (
+            *(sys.executable, "-P", "-m", MODULES[name]),
+            f"--clock={self.lockstep.url(name)}",
+            f"--kubeconfig={self.endpoint.write_kubeconfig(self.folder / 'kubeconfig')}",
+            "--address=127.0.0.1:0",
+            *flags,
+        )
+        environment = {"PYTHONHASHSEED": hash_seed} if hash_seed else {}
+        starter = start_program if hash_seed else start_forked
+        self.processes[name] = RunningProgram(Invocation(name, words, environment), self.folder, starter)
 
     async def advance(self, minutes: float) -> datetime:
         return await self.lockstep.advance(minutes * MINUTE)
@@ -129,12 +129,9 @@ class World:
     async def end(self, name: str) -> int:
         """End one process in order, and return its exit status."""
         process = self.processes.pop(name)
-        if process.returncode is None:
-            process.terminate()
-        return await process.wait()
-
-    def log(self, name: str) -> str:
-        return (self.folder / f"{name}.log").read_text()
+        await process.end(LIMIT_SECONDS)
+        assert process.status is not None
+        return process.status
 
 
 @asynccontextmanager
@@ -152,9 +149,7 @@ async def world(folder: Path) -> AsyncIterator[World]:
         finally:
             for name, process in made.processes.items():
                 lockstep.dismiss(name)
-                if process.returncode is None:
-                    process.kill()
-                await process.wait()
+                process.kill()
 
 
 async def create_pod(endpoint: Endpoint, name: str) -> JsonObject:
@@ -185,7 +180,7 @@ async def play(folder: Path, webhook: Webhook, hash_seed: str) -> Story:
     async with asyncio.timeout(LIMIT_SECONDS), world(folder) as small:
         small.lockstep.expect(*MODULES)
         for name in MODULES:
-            await small.start(name, *flags.get(name, []), environment={"PYTHONHASHSEED": hash_seed})
+            small.start(name, *flags.get(name, []), hash_seed=hash_seed)
         await small.advance(7)
         created = await create_pod(small.endpoint, "web-late")
         await small.advance(8)
@@ -247,7 +242,7 @@ async def test_usage_may_come_from_external_metrics(tmp_path: Path) -> None:
         small.server.serve_external(source)
         small.lockstep.expect("recommender")
         flags = ("--external-metrics-memory-metric=memory_bytes", "--container-name-label=container")
-        await small.start("recommender", "--use-external-metrics", *flags)
+        small.start("recommender", "--use-external-metrics", *flags)
         await small.advance(3)
         assert await small.end("recommender") == 0
     fetches = small.server.requests.calls("list", path="/namespaces/default/memory_bytes$")
@@ -262,15 +257,14 @@ async def test_usage_may_come_from_external_metrics(tmp_path: Path) -> None:
 async def test_a_process_that_is_killed_or_stopped_ends_the_run_and_is_named(tmp_path: Path) -> None:
     async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
         small.lockstep.expect("updater")
-        await small.start("updater", "--use-admission-controller-status=false")
+        small.start("updater", "--use-admission-controller-status=false")
         await small.advance(3)
-        small.processes["updater"].send_signal(signal.SIGSTOP)
+        os.kill(small.processes["updater"].pid, signal.SIGSTOP)
         small.lockstep.settings = LockstepSettings(wall_limit_seconds=2)
         small.server.store.merge(vpa_object() | {"status": recommended_status("1", "1Gi")})
         with pytest.raises(LockstepError, match=r"2 s of real time at .* process 'updater' has seen \d+ of \d+ lines"):
             await small.advance(1)
         small.processes["updater"].kill()
-        await small.processes["updater"].wait()
         with pytest.raises(LockstepError, match="process 'updater' died at 2026-01-01 00:03:00"):
             await small.advance(1)
 
@@ -280,7 +274,7 @@ async def test_a_process_leaves_in_order_and_another_takes_its_place(tmp_path: P
     elected = ("--leader-elect", "--leader-elect-retry-period=8s")
     async with asyncio.timeout(LIMIT_SECONDS), world(tmp_path) as small:
         small.lockstep.expect("recommender")
-        await small.start("recommender", *elected)
+        small.start("recommender", *elected)
         await small.advance(2.5)
         assert await small.end("recommender") == 0
         lease = small.server.store.read("coordination.k8s.io/v1", "Lease", "evenkeel-recommender", NAMESPACE)
@@ -288,11 +282,12 @@ async def test_a_process_leaves_in_order_and_another_takes_its_place(tmp_path: P
         assert (spec["holderIdentity"], spec["renewTime"]) == ("", "2026-01-01T00:02:30.000000Z")
         small.lockstep.expect("recommender")
         small.server.requests.clear()
-        await small.start("recommender", *elected)
+        small.start("recommender", *elected)
         await small.advance(2)
         fetches = [call.at for call in small.server.requests.calls(path="metrics.k8s.io")]
         assert fetches == [EPOCH + 3.5 * MINUTE, EPOCH + 4.5 * MINUTE]
-        assert '"checkpoints": 1' in small.log("recommender")
+        said = small.processes["recommender"].log.new_lines()
+        assert 1 in [line.fields.get("checkpoints") for line in said], "the second life found what the first had stored"
 
 
 async def test_the_clock_of_the_simulator_is_the_only_one(tmp_path: Path) -> None:
@@ -302,7 +297,7 @@ async def test_the_clock_of_the_simulator_is_the_only_one(tmp_path: Path) -> Non
         small.server.watches.least_lifetime = 1440 * MINUTE
         small.server.watches.bookmark_period = 2 * MINUTE
         small.lockstep.expect("updater")
-        await small.start("updater")
+        small.start("updater")
         await small.advance(6 * 60)
         looks = small.server.requests.calls("get", path="/leases/evenkeel-admission-controller$")
         assert [call.at for call in looks] == [EPOCH + n * MINUTE for n in range(1, 6 * 60 + 1)]
