@@ -285,8 +285,9 @@ class Behaviour:
         "B-12, K-3, K-10, cases 4, 47",
         "A resize that a LimitRange or a ResourceQuota would refuse is not sent, and the pod not evicted for it, as a "
         "new pod would be refused as well; and where a LimitRange for pods would have a container scaled for which "
-        "nothing is recommended, that keeps what it has and the others fit beside it. Otherwise the refusal leads to "
-        "eviction in mode InPlaceOrRecreate, and a pod with such a container is left out.",
+        "nothing is recommended, that keeps what it has and the others fit beside it; limits that RequestsOnly leaves "
+        "alone count as they are. Otherwise the refusal leads to eviction in mode InPlaceOrRecreate, a pod with such a "
+        "container is left out, and requests stay as far below a LimitRange's maximum as if limits followed them.",
     )
     custom_controllers: bool = _switch(
         "B-30, K-8, K-27, K-28, cases 23, 25",

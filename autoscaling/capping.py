@@ -14,6 +14,8 @@ from autoscaling.resources import CONTROLLED, ContainerResources, ResourceList, 
 from autoscaling.scaling import Rounding, scale
 from autoscaling.vpa import ContainerPolicy, ContainerRecommendation, ControlledValues, Recommendation, Vpa
 
+_LIMIT_RANGE_NOTES = ("capped to fit Min in container LimitRange", "capped to fit Max in container LimitRange")
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecommendation:
@@ -83,7 +85,8 @@ def process(
     Args:
         spares_others: Whether containers without a recommendation are left as they are where a pod LimitRange asks for
             less or more, so that what is recommended has to fit beside them; upstream scales them as well, and crashes
-            on those that lack what it would have to scale (case:47).
+            on those that lack what it would have to scale (case:47). Likewise limits that RequestsOnly leaves as they
+            are do not move with the requests then, so a container LimitRange bounds these as they are (limits:S8.7).
 
     Returns:
         None where the VPA has neither a recommendation nor a resource policy.
@@ -104,7 +107,9 @@ def process(
             continue
         current = pod.actual_resources(container)
         policy = container_policy(vpa, entry.container_name)
-        capped, notes[entry.container_name] = _cap_entry(entry, current, policy, limits.container)
+        capped, notes[entry.container_name] = _cap_entry(
+            entry, current, policy, limits.container, limits_stay=spares_others
+        )
         entries.append(capped)
     return ProcessedRecommendation(Recommendation(tuple(entries)), notes)
 
@@ -114,12 +119,18 @@ def _cap_entry(
     current: ContainerResources,
     policy: ContainerPolicy | None,
     limits: LimitRangeItem | None,
+    *,
+    limits_stay: bool,
 ) -> tuple[ContainerRecommendation, tuple[str, ...]]:
     """Cap target and bounds of one container; the notes are the target's."""
-    steps = [_limit_range_bounds(current, limits)] if limits is not None else []
+    only_requests = controlled_values(policy) is ControlledValues.REQUESTS_ONLY
+    steps: list[Bounds] = []
+    if limits is not None:
+        steps.append(
+            _bounds_as_they_are(limits) if only_requests and limits_stay else _limit_range_bounds(current, limits)
+        )
     if policy is not None:
         steps.append(policy_bounds(policy))
-    only_requests = controlled_values(policy) is ControlledValues.REQUESTS_ONLY
 
     def cap(resources: ResourceList) -> tuple[ResourceList, tuple[str, ...]]:
         """Apply every step in turn."""
@@ -145,12 +156,13 @@ def _limit_range_bounds(current: ContainerResources, item: LimitRangeItem) -> Bo
     for name in CONTROLLED if item.minimum is not None else ():
         stated = amount(item.minimum, name)
         minimum[name] = max(_request_for(name, current, stated, item), stated)
-    return Bounds(
-        minimum,
-        maximum if item.maximum is not None else {},
-        "capped to fit Min in container LimitRange",
-        "capped to fit Max in container LimitRange",
-    )
+    return Bounds(minimum, maximum if item.maximum is not None else {}, *_LIMIT_RANGE_NOTES)
+
+
+def _bounds_as_they_are(item: LimitRangeItem) -> Bounds:
+    """Return a container LimitRange as bounds on requests whose limits stay."""
+    minimum, maximum = ({name: amount(each, name) for name in CONTROLLED} for each in (item.minimum, item.maximum))
+    return Bounds(minimum, maximum, *_LIMIT_RANGE_NOTES)
 
 
 def _request_for(name: str, current: ContainerResources, bound: Quantity, item: LimitRangeItem) -> Quantity:

@@ -150,8 +150,13 @@ TABLE: list[tuple[str, Case]] = [
         one("100m/100Mi"), wanting("8/8Gi"), "8/8Gi -", "- -", (most(CONTAINER, "2/1Gi"),))),
     ("limits:S8.6 of pods", Case(one("1/1Gi"), wanting("8/8Gi"), "8/8Gi -", "- -", (most(POD, "4/4Gi"),))),
     ("limits:S8.7 of containers", Case(
-        one("1/1Gi", "4/4Gi"), with_policy(ONLY_REQUESTS, "3/3Gi"), "1/1Gi -", "1/1Gi -",
+        one("1/1Gi", "4/4Gi"), with_policy(ONLY_REQUESTS, "3/3Gi"), "1/1Gi -", "3/3Gi -",
         (most(CONTAINER, "4/4Gi"),))),
+    ("limits:S8.7 below the minimum", Case(
+        one("1/1Gi", "4/4Gi"), with_policy(ONLY_REQUESTS, "100m/100Mi"), "500m/512Mi -", "500m/512Mi -",
+        (least(CONTAINER, "500m/512Mi"),))),
+    ("limits:S8.7 limits that follow", Case(
+        one("1/1Gi", "4/4Gi"), wanting("3/3Gi"), "1/1Gi 4/4Gi", "1/1Gi 4/4Gi", (most(CONTAINER, "4/4Gi"),))),
     ("limits:S8.7 of pods", Case(
         two(("1/1Gi", "4/4Gi"), ("1/1Gi", "4/4Gi")), with_policy(ONLY_REQUESTS, "2/2Gi", "2/2Gi"),
         "1/1Gi -; 1/1Gi -", "2/2Gi -; 2/2Gi -", (most(POD, "8/8Gi"),))),
