@@ -35,7 +35,7 @@ def limits_for_capping(pod: Pod, limits: NamespaceLimits) -> NamespaceLimits:
     recommendation as well and fails where one has nothing to scale (case:47); ``acceptable_targets`` sees to them. A
     pod beyond them could not be created as it is, and is scaled.
 
-    Spec: beyond:B-12, limits:8.
+    Spec: beyond:B-12, limits:S8.1, limits:S8.2.
     """
     if limits.pod is None or faults(pod, (item for item in limits.items if item.type is LimitType.POD)):
         return limits

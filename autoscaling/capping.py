@@ -47,7 +47,7 @@ class Bounds:
     maximum_note: str
 
     def apply(self, resources: ResourceList) -> tuple[ResourceList, tuple[str, ...]]:
-        """Return the bounded amounts and a note for each change (spec: limits:4)."""
+        """Return the bounded amounts and a note for each change (spec: limits:S4.1)."""
         bounded: dict[str, Quantity] = {}
         notes: list[str] = []
         for name, given in in_order(resources):
@@ -78,7 +78,7 @@ def policy_bounds(policy: ContainerPolicy | None, global_maximum: ResourceList |
 def process(
     pod: Pod, vpa: Vpa, limits: NamespaceLimits, *, spares_others: bool = False
 ) -> ProcessedRecommendation | None:
-    """Return what the VPA's recommendation means for one pod (spec: limits:2, updater P-2).
+    """Return what the VPA's recommendation means for one pod (spec: limits:S2, updater P-2).
 
     Precedence by order: pod LimitRange, container LimitRange, VPA policy, own limit (with RequestsOnly only).
 
@@ -150,7 +150,7 @@ def _cap_entry(
 
 
 def _limit_range_bounds(current: ContainerResources, item: LimitRangeItem) -> Bounds:
-    """Translate a container LimitRange, which bounds limits, into bounds on requests (spec: limits:5)."""
+    """Translate a container LimitRange, which bounds limits, into bounds on requests (spec: limits:S5)."""
     maximum = {name: _request_for(name, current, amount(item.maximum, name), item) for name in CONTROLLED}
     minimum: dict[str, Quantity] = {}
     for name in CONTROLLED if item.minimum is not None else ():
@@ -180,7 +180,7 @@ def _cap_to_own_limit(
     resources: ResourceList,
     current: ContainerResources,
 ) -> tuple[ResourceList, tuple[str, ...]]:
-    """Keep requests within the container's limits, which RequestsOnly leaves alone (spec: limits:4.3)."""
+    """Keep requests within the container's limits, which RequestsOnly leaves alone (spec: limits:S4.3)."""
     capped = dict(resources)
     notes: list[str] = []
     for name, limit in in_order(current.limits or {}):

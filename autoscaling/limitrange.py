@@ -71,7 +71,7 @@ NO_LIMITS = NamespaceLimits()
 
 
 def merge(limit_ranges: Iterable[LimitRange]) -> NamespaceLimits:
-    """Merge all LimitRanges of one namespace: lowest maximum, highest minimum, last default (spec: limits:2)."""
+    """Merge all LimitRanges of one namespace: lowest maximum, highest minimum, last default (spec: limits:S2)."""
     items = [item for limit_range in limit_ranges for item in limit_range.items]
     return NamespaceLimits(
         container=_merge_items([i for i in items if i.type is LimitType.CONTAINER]),

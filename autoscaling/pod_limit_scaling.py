@@ -1,4 +1,4 @@
-"""Scaling a recommendation so that the pod's sums fit a LimitRange of type Pod (spec: limits:6).
+"""Scaling a recommendation so that the pod's sums fit a LimitRange of type Pod (spec: limits:S6).
 
 Where sidecars count (beyond:B-16), a pod's sums are those that the API server checks: of all containers together, or of
 a plain init container and the sidecars that run beside it, whichever is more.

@@ -9,7 +9,7 @@ from autoscaling.vpa import DEFAULT_CONTAINER, ContainerPolicy, ControlledValues
 def container_policy(vpa: Vpa, container: str) -> ContainerPolicy | None:
     """Return the policy for a container: the first of that name, else the last one named ``*``, else None.
 
-    A policy counts whole: nothing is filled in from ``*`` (spec: limits:2, recommender:3.2).
+    A policy counts whole: nothing is filled in from ``*`` (spec: limits:S2, recommender:3.2).
     """
     policies = vpa.container_policies or ()
     exact = next((p for p in policies if p.container_name == container), None)

@@ -1,4 +1,4 @@
-"""Scaling one quantity by the ratio of two others, in the integer arithmetic of the field (spec: limits:1)."""
+"""Scaling one quantity by the ratio of two others, in the integer arithmetic of the field (spec: limits:S1)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def proportional_limit(
     request: Quantity,
     default: Quantity,
 ) -> ProportionalLimit:
-    """Keep the ratio of limit to request for a new request (spec: limits:3, updater X-2).
+    """Keep the ratio of limit to request for a new request (spec: limits:S3, updater X-2).
 
     Args:
         resource: cpu or memory.

@@ -81,7 +81,7 @@ def _limits(
     target: ResourceList,
     default: ResourceList | None,
 ) -> tuple[ResourceList, tuple[str, ...]]:
-    """Return limits in proportion; without any limit the notes are dropped as well (spec: limits:3)."""
+    """Return limits in proportion; without any limit the notes are dropped as well (spec: limits:S3)."""
     found: dict[str, Quantity] = {}
     notes: list[str] = []
     for name in CONTROLLED:
