@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
@@ -32,16 +33,19 @@ class Change(Generic[T]):
 class ObjectTable(Generic[T]):
     """The last known state of every object; written by one task, read by anyone between two awaits.
 
-    What a complete list does not bring is found out object by object, so that no moment has to go through them all.
+    A complete list is taken in between ``begin_list`` and ``forget``. Each object bears the number of the list that was
+    the latest when it last came: nothing has to be copied or compared as a whole, which would hold up other work and
+    would be gone through by the garbage collector while it is new.
     """
 
-    __slots__ = ("_objects", "_snapshot", "_unlisted", "_unreadable", "_version", "_versions")
+    __slots__ = ("_list", "_lists", "_objects", "_snapshot", "_unreadable", "_version", "_versions")
 
     def __init__(self) -> None:
         self._objects: dict[Key, T] = {}
         self._versions: dict[Key, str] = {}
         self._unreadable: dict[Key, str] = {}
-        self._unlisted: dict[Key, str] = {}
+        self._lists: dict[Key, int] = {}
+        self._list = 0
         self._snapshot: tuple[T, ...] | None = ()
         self._version = 0
 
@@ -75,8 +79,7 @@ class ObjectTable(Generic[T]):
         Returns:
             The change, or None when this very version is known already.
         """
-        if self._unlisted:
-            self._unlisted.pop(key, None)
+        self._lists[key] = self._list
         if resource_version and self._versions.get(key) == resource_version:
             return None
         old = self._objects.get(key)
@@ -93,7 +96,7 @@ class ObjectTable(Generic[T]):
         Returns:
             The change, or None when nothing readable was known of it.
         """
-        self._unlisted.pop(key, None)
+        self._lists.pop(key, None)
         self._unreadable.pop(key, None)
         self._versions.pop(key, None)
         old = self._objects.pop(key, None)
@@ -110,23 +113,35 @@ class ObjectTable(Generic[T]):
         """
         change = self.drop(key)
         self._unreadable[key] = problem
+        self._lists[key] = self._list
         return change
 
     def begin_list(self) -> None:
         """Expect every object that is known to come once more; what has come since an earlier call counts for nothing.
 
-        Nothing is forgotten before ``end_list``.
+        Nothing is forgotten by this.
         """
-        self._unlisted = self._versions.copy()
-        self._unlisted.update(self._unreadable)
+        self._list += 1
 
-    def end_list(self) -> list[Change[T]]:
-        """Forget every object that did not come since ``begin_list``, all of them at once.
+    def unlisted(self, slice_size: int) -> Iterator[list[Key]]:
+        """Look for objects that did not come since ``begin_list``; nothing may be written until that is done.
+
+        Args:
+            slice_size: Objects to look at before other work gets its turn.
+
+        Yields:
+            Those of each slice.
+        """
+        entries = iter(self._lists.items())
+        for _ in range(0, len(self._lists), slice_size):
+            yield [key for key, number in islice(entries, slice_size) if number != self._list]
+
+    def forget(self, gone: Iterable[Key]) -> list[Change[T]]:
+        """Forget objects, all of them at once: nobody sees some of them without the others.
 
         Returns:
-            The changes, in the order in which the objects became known.
+            What changed.
         """
-        gone, self._unlisted = self._unlisted, {}
         return [change for change in map(self.drop, gone) if change is not None]
 
     def _note(self) -> None:

@@ -30,6 +30,9 @@ _UNREADABLE = (msgspec.MsgspecError, EvenkeelError, ValueError, LookupError, Ari
 _SLICE = 40
 """Objects taken in between two looks at other work: neither a list nor a burst of events may hold up the webhook."""
 
+_SWEEP_SLICE = 2_000
+"""Objects looked at between two looks at other work, once a list is complete, for whether it brought them."""
+
 _NAMELESS = "(without a readable name)"
 
 _BRIEF_SECONDS = 1.0
@@ -199,12 +202,17 @@ class WatchedStore(Generic[T]):
             if page.number == 0:
                 self._table.begin_list()
             for start in range(0, len(page.items), _SLICE):
+                # Also before the first slice: to cut a page into its objects takes as long as to take in a slice.
+                await asyncio.sleep(0)
                 for item in page.items[start : start + _SLICE]:
                     self._take(item)
-                await asyncio.sleep(0)
             self._resume_from = page.resource_version
             self._heard_at = self._pacing.monotonic()
-        for change in self._table.end_list():
+        gone: list[Key] = []
+        for keys in self._table.unlisted(_SWEEP_SLICE):
+            gone += keys
+            await asyncio.sleep(0)
+        for change in self._table.forget(gone):
             self._tell(change)
         self._last_trouble = None
         self._synced.set()

@@ -56,13 +56,18 @@ def test_an_unreadable_object_is_neither_known_nor_gone() -> None:
     assert dict(table.unreadable) == {}
 
 
+def swept(table: ObjectTable[str], slice_size: int = 2) -> list[Change[str]]:
+    """End a list."""
+    return table.forget([key for keys in table.unlisted(slice_size) for key in keys])
+
+
 def test_the_end_of_a_list_forgets_what_it_did_not_bring() -> None:
     table = filled()
     table.refuse(C, "bad")
     table.begin_list()
     assert table.put(B, "2", "b2") is None
     assert (table.snapshot(), dict(table.unreadable)) == (("a1", "b2"), {C: "bad"})
-    assert table.end_list() == [Change(A, "a1", None)]
+    assert swept(table) == [Change(A, "a1", None)]
     assert (table.snapshot(), dict(table.unreadable)) == (("b2",), {})
 
 
@@ -73,17 +78,27 @@ def test_a_list_that_is_begun_again_has_to_bring_everything() -> None:
     table.put(C, "3", "c3")
     table.begin_list()
     table.put(B, "2", "b2")
-    assert table.end_list() == [Change(A, "a1", None), Change(C, "c3", None)]
+    assert swept(table) == [Change(A, "a1", None), Change(C, "c3", None)]
     assert table.snapshot() == ("b2",)
+
+
+@pytest.mark.parametrize(("slice_size", "slices"), [(1, [[A], [], [C]]), (2, [[A], [C]]), (3, [[A, C]]), (9, [[A, C]])])
+def test_a_table_is_gone_through_in_slices(slice_size: int, slices: list[list[Key]]) -> None:
+    table = filled()
+    table.put(C, "3", "c3")
+    table.begin_list()
+    table.put(B, "2", "b2")
+    assert list(table.unlisted(slice_size)) == slices
+    assert table.snapshot() == ("a1", "b2", "c3")
 
 
 def test_no_list_under_way_leaves_nothing_to_forget() -> None:
     table = filled()
-    assert table.end_list() == []
+    assert swept(table) == []
     table.begin_list()
-    assert len(table.end_list()) == 2
+    assert len(swept(table)) == 2
     assert table.put(A, "1", "a1") == Change(A, None, "a1")
-    assert table.end_list() == []
+    assert swept(table) == []
 
 
 def test_the_snapshot_is_the_same_tuple_until_something_changes() -> None:
@@ -115,7 +130,7 @@ def carried_out(table: ObjectTable[str], what: str, key: Key, number: int) -> li
             table.begin_list()
             return []
         case _:
-            return [*table.end_list()]
+            return [*swept(table, number + 1)]
 
 
 STEPS = st.lists(
