@@ -20,7 +20,10 @@ _LIMIT_MILLICORES = 300
 _LEAST_SHARE = 0.5
 """Of its limit that the container gets at least, however busy the machine is."""
 
-_SETTLING_SECONDS = 90.0
+_LEAST_READINGS = 5
+"""So many that at least two lie in one of the half minutes that history is read by, wherever these begin."""
+
+_SETTLING_SECONDS = 120.0
 _LABELS = ("--container-pod-name-label=pod", "--container-name-label=container")
 _ASKS = ("--recommender-interval=5s", f"--prometheus-address={ADDRESS}", *_LABELS)
 _HISTORY = ("--storage=prometheus", "--history-length=10m", "--history-resolution=30s")
@@ -40,6 +43,8 @@ def burning(cluster: Cluster, kube: Kube, tmp_path_factory: pytest.TempPathFacto
             used = scraper.used_millicores(kube, name)
             assert used is not None, "nothing is seen"
             assert used > _LEAST_SHARE * _LIMIT_MILLICORES, f"{used:.0f}m are used"
+            readings = scraper.readings(kube, name)
+            assert readings >= _LEAST_READINGS, f"{readings} readings"
             return True
 
         kube.wait_for(is_seen, "the burning container in Prometheus", timeout_seconds=_SETTLING_SECONDS)
@@ -47,9 +52,10 @@ def burning(cluster: Cluster, kube: Kube, tmp_path_factory: pytest.TempPathFacto
 
 
 def recommended_millicores(kube: Kube) -> int | None:
-    """Return the target of the one container, None as long as there is none."""
+    """Return the CPU target of the one container, None as long as there is none."""
     found = objects_at(kube.read(Group.OWN.resource, "burn"), "status", "recommendation", "containerRecommendations")
-    return Quantity.parse(text_at(found[0], "target", "cpu")).milli_value() if found else None
+    target = text_at(found[0], "target", "cpu") if found else ""
+    return Quantity.parse(target).milli_value() if target else None
 
 
 def assert_near_use(kube: Kube, installation: Installation) -> None:

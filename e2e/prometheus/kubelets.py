@@ -58,10 +58,23 @@ class Scraper:
 
     def used_millicores(self, kube: Kube, pod: str) -> float | None:
         """Return what a pod's main container uses by the kubelet's counters, None before there are enough of them."""
-        series = f'container_cpu_usage_seconds_total{{namespace="{kube.namespace}",pod="{pod}",container="main"}}'
-        query = quote(f"rate({series}[30s])")
-        found = objects_at(json.loads(_asked(self.cluster, f"/api/v1/query?query={query}")), "data", "result")
-        return float(str(at(found[0], "value", 1))) * 1000.0 if found else None
+        used = self._value(f"rate({_cpu_of(kube, pod)}[30s])")
+        return None if used is None else used * 1000.0
+
+    def readings(self, kube: Kube, pod: str) -> int:
+        """Return how often the kubelet has told what a pod's main container has used of the CPU."""
+        return int(self._value(f"count_over_time({_cpu_of(kube, pod)}[10m])") or 0)
+
+    def _value(self, query: str) -> float | None:
+        """Return the value of a query that has one at most."""
+        answer = json.loads(_asked(self.cluster, f"/api/v1/query?query={quote(query)}"))
+        found = objects_at(answer, "data", "result")
+        return float(str(at(found[0], "value", 1))) if found else None
+
+
+def _cpu_of(kube: Kube, pod: str) -> str:
+    """Return the selector of the counter of a pod's main container."""
+    return f'container_cpu_usage_seconds_total{{namespace="{kube.namespace}",pod="{pod}",container="main"}}'
 
 
 def configuration(cluster: Cluster, pods: Path) -> JsonObject:
