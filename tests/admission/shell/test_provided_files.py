@@ -91,6 +91,10 @@ def emptied(volume: Volume) -> None:
     volume.put(contents(SECOND) | {"serverCert.pem": b""})
 
 
+def without_authorities(volume: Volume) -> None:
+    volume.put(contents(SECOND) | {"caCert.pem": b""})
+
+
 def removed(volume: Volume) -> None:
     (volume.root / "serverCert.pem").unlink()
 
@@ -185,7 +189,7 @@ async def test_other_authorities_are_registered_once_they_are_there(
     in_use = CertificateInUse(ServingContext(tls_rules("", "")), measures, held.now)
     upkeep = Upkeep(ProvidedCertificates(volume.files, follows_changes=True), in_use, registration, held)
     found = []
-    for change in (None, None, swapped):
+    for change in (None, None, swapped, without_authorities):
         if change is not None:
             change(volume)
         await upkeep.round()
@@ -193,6 +197,8 @@ async def test_other_authorities_are_registered_once_they_are_there(
     assert found[:2] == [FIRST.authorities] * 2
     # The old ones may stay beside them for a while.
     assert SECOND.authorities in found[2]
+    # A file that is emptied before it is written again is no reason to be believed by nobody.
+    assert SECOND.authorities in found[3]
 
 
 def test_nobody_is_asked_for_a_certificate() -> None:
