@@ -4,9 +4,12 @@ Examples of laws have no time limit: a busy machine makes an example slow, never
 """
 
 import signal
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
+
+from autoscaling.runtime.collector import caches_uncollected
 
 settings.register_profile("evenkeel", deadline=None, max_examples=50)
 settings.register_profile("soak", deadline=None, max_examples=2000)
@@ -22,6 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "lengthy: takes seconds; begun first, so that no worker ends long after the other"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from the modules and tests that are here to stay: to go through them takes long."""
+    with caches_uncollected():
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
