@@ -192,8 +192,8 @@ def test_a_file_that_means_nothing_is_explained(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scenario_is_answered_with_the_nearest() -> None:
-    done = run("brun")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = refused("brun", COLUMNS="200")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "did you mean burn?" in done.stderr
 
 
