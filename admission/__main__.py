@@ -104,7 +104,7 @@ async def start(process: Process, config: AdmissionConfig) -> None:
     )
     lease = StatusLease(HeartBeat(client, heart_beat(config), client.pacing), proof, telemetry.measures)
     process.every("status lease", config.status_lease_update_interval, lease.round)
-    process.every("targets", _TARGETS_PERIOD, partial(keep_targets_known, caches))
+    process.every("targets", _TARGETS_PERIOD, caches.keep_targets_known)
 
 
 async def handshake(client: KubeClient, address: OwnAddress, authorities: bytes) -> str:
@@ -130,11 +130,6 @@ async def follow(caches: Caches) -> None:
         await watch_tasks(caches.start())
     finally:
         await caches.stop()
-
-
-async def keep_targets_known(caches: Caches) -> None:
-    """Keep what is known of targets that no pod was created of for long."""
-    caches.keep_targets_known()
 
 
 def open_webhook(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from autoscaling.matching import EVERYTHING, NOTHING, InvalidSelectorError, Selector, parse_selector
@@ -36,10 +36,10 @@ class _Owners(Mapping[WorkloadKey, tuple[Owner, ...]]):
     infers_runs: bool = False
 
     def __getitem__(self, key: WorkloadKey) -> tuple[Owner, ...]:
-        workload = self.workloads.get(key)
-        if workload is not None:
-            return workload.owners
-        return (self._cron_job(key),)
+        try:
+            return self.workloads[key].owners
+        except KeyError:
+            return (self._cron_job(key),)
 
     def _cron_job(self, key: WorkloadKey) -> Owner:
         """Return the CronJob of a run that is not known.
@@ -74,6 +74,12 @@ class KnownControllers:
     workloads: Mapping[WorkloadKey, Workload]
     scales: Mapping[ControllerKey, ScaleAnswer]
     runs_match_by_owner: bool = False
+    _controllers: Controllers = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Lay the view of owners over both mappings, once for all pods."""
+        owners = _Owners(self.workloads, self.runs_match_by_owner)
+        object.__setattr__(self, "_controllers", Controllers(owners, self.scales))
 
     @classmethod
     def of(cls, workloads: Iterable[Workload], scales: Mapping[ControllerKey, ScaleAnswer]) -> KnownControllers:
@@ -82,7 +88,7 @@ class KnownControllers:
 
     def topmost(self, start: ControllerKey) -> ControllerKey | None:
         """Climb to the topmost well-known or scalable controller; see ``Controllers.topmost``."""
-        return Controllers(_Owners(self.workloads, self.runs_match_by_owner), self.scales).topmost(start)
+        return self._controllers.topmost(start)
 
     def selector(self, key: ControllerKey) -> Selector:
         """Return the pod selector of a controller, everything where its owners alone tell a pod's controller.

@@ -23,6 +23,9 @@ from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
 from autoscaling.workload import Workload
 
+_SLICE = 100
+"""Targets looked at between two looks at other work: reviews come first."""
+
 
 class VpaIndex:
     """VPAs by namespace and target, kept up to date change by change."""
@@ -174,12 +177,14 @@ class Caches:
         """Wait until the scale of a controller is known, good or bad."""
         await self._controllers.look_up(key)
 
-    def keep_targets_known(self) -> None:
+    async def keep_targets_known(self) -> None:
         """Have the scales of all targets of other than well-known kinds read; those known count as used.
 
         A target that no pod was created of for long would else be forgotten, and the next pod not recognised.
         """
-        for vpa in self._vpa_store.snapshot():
+        for place, vpa in enumerate(self._vpa_store.snapshot()):
+            if place % _SLICE == 0:
+                await asyncio.sleep(0)
             self._look_up_target(vpa)
 
     def _take_vpa(self, change: Change[Vpa]) -> None:

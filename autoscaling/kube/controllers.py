@@ -23,22 +23,19 @@ class _StoredWorkloads(Mapping[WorkloadKey, Workload]):
     """The stores of all kinds as one live mapping; do not keep it over an await."""
 
     def __init__(self, stores: Mapping[str, WatchedStore[Workload]]) -> None:
-        self._stores = stores
+        self._workloads = {kind: store.items() for kind, store in stores.items()}
 
     def __getitem__(self, key: WorkloadKey) -> Workload:
         namespace, kind, name = key
-        found = self._stores[kind].find((namespace, name)) if kind in self._stores else None
-        if found is None:
-            raise KeyError(key)
-        return found
+        return self._workloads[kind][namespace, name]
 
     def __iter__(self) -> Iterator[WorkloadKey]:
-        for kind, store in self._stores.items():
-            for namespace, name in store.items():
+        for kind, workloads in self._workloads.items():
+            for namespace, name in workloads:
                 yield namespace, kind, name
 
     def __len__(self) -> int:
-        return sum(len(store.items()) for store in self._stores.values())
+        return sum(map(len, self._workloads.values()))
 
 
 class ControllerCache:

@@ -199,9 +199,22 @@ async def test_the_target_of_another_kind_is_looked_up_before_a_pod_comes(cluste
     await caches.wait_synced(10)
     cluster.store.create(vpa_object("r", {"apiVersion": "example.com/v1", "kind": "Rollout", "name": "r"}))
     await eventually(lambda: _is_known(caches))
-    caches.keep_targets_known()
+    await caches.keep_targets_known()
     await asyncio.sleep(0)
     assert _is_known(caches)
+
+
+async def test_reviews_get_their_turn_while_targets_are_kept_known(cluster: ApiServer, caches: Caches) -> None:
+    await caches.wait_synced(10)
+    for number in range(200):
+        cluster.store.create(vpa_object(f"w{number}", {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}))
+    await eventually(lambda: len(caches.view().vpas["default"][("Deployment", "d")]) == 201)
+    keeping = asyncio.create_task(caches.keep_targets_known())
+    turns = 0
+    while not keeping.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 201 // 100
 
 
 def _is_known(caches: Caches) -> bool:
