@@ -43,12 +43,16 @@ type updaterWorld struct {
 	stream io.Writer
 	calls  []any
 	events []string
-	// told is what each event told, by its name: one that is told again is only counted up.
-	told map[string]string
+	// told is what each event told: one that is told again is only counted up. Names tell the moment and may be the
+	// same for two events of one pod, which their messages tell apart.
+	told map[told]string
 }
 
+// told names an event.
+type told struct{ name, message string }
+
 func askUpdate(question []byte) (any, error) {
-	world := &updaterWorld{told: map[string]string{}}
+	world := &updaterWorld{told: map[told]string{}}
 	if err := json.Unmarshal(question, &world.asked); err != nil {
 		return nil, err
 	}
@@ -168,10 +172,11 @@ func (w *updaterWorld) takeEvent(asked call) (int, any) {
 	}
 	if asked.Method == "POST" {
 		about := event.InvolvedObject
-		w.told[event.Name] = fmt.Sprintf("%s %s %s/%s", event.Reason, about.Kind, about.Namespace, about.Name)
-		w.events = append(w.events, w.told[event.Name])
+		said := fmt.Sprintf("%s %s %s/%s", event.Reason, about.Kind, about.Namespace, about.Name)
+		w.told[told{event.Name, event.Message}] = said
+		w.events = append(w.events, said)
 	} else {
-		w.events = append(w.events, w.told[asked.segment(1)])
+		w.events = append(w.events, w.told[told{asked.segment(1), event.Message}])
 	}
 	return 201, event
 }
