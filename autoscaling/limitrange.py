@@ -111,13 +111,16 @@ def _merge_items(items: list[LimitRangeItem]) -> LimitRangeItem | None:
 
 
 def _extreme(lists: list[ResourceList], *, highest: bool) -> ResourceList | None:
-    """Return the highest or the lowest amount of cpu and memory over several lists, None for no list."""
+    """Return the highest or the lowest amount of cpu and memory over several lists, None for no list.
+
+    Of equal amounts in different notations it is the last one, which is then written to pods.
+    """
     if not lists:
         return None
     pick = max if highest else min
     merged: dict[str, Quantity] = dict(lists[0])
     for name in CONTROLLED:
-        stated = [entries[name] for entries in lists if name in entries]
+        stated = [entries[name] for entries in reversed(lists) if name in entries]
         if stated:
             merged[name] = pick(stated)
     return merged

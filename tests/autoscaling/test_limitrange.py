@@ -43,6 +43,20 @@ def test_a_missing_amount_bounds_nothing(row: str, items: list[LimitRangeItem], 
     assert printed(container.maximum or {})["cpu"] == maximum, row
 
 
+@pytest.mark.parametrize(
+    ("row", "first", "last"),
+    [("limits:S2 tie", "-/250Mi", "-/262144k"), ("limits:S2 tie the other way round", "-/262144k", "-/250Mi")],
+)
+def test_of_equal_amounts_the_last_is_taken(row: str, first: str, last: str) -> None:
+    container, _ = merged(
+        limit_range(C, maximum=first, minimum=first),
+        limit_range(C, maximum=last, minimum=last),
+        limit_range(C, maximum="-/1Gi", minimum="-/1Mi"),
+    )
+    assert container is not None, row
+    assert printed(container.maximum or {}) == printed(container.minimum or {}) == {"memory": last[2:]}, row
+
+
 def test_nothing_useful_is_no_limit() -> None:
     assert merged() == (None, None)
     assert merged(LimitRangeItem(C)) == (None, None)
