@@ -75,6 +75,6 @@ def is_beyond_64_bits(answer: object) -> bool:
         return False
 
 
-def wanted_beyond_64_bits(ours: object, theirs: object) -> str:
+def wanted_beyond_64_bits(case: object, ours: object, theirs: object) -> str:  # noqa: ARG001 one of several
     """Return why two answers about amounts may differ, empty where they may not."""
     return BEYOND_64_BITS if is_beyond_64_bits(ours) or is_beyond_64_bits(theirs) else ""

@@ -24,7 +24,7 @@ def _nothing_to_read(question: Case, answer: object) -> object:  # noqa: ARG001 
     return answer
 
 
-def _never(ours: object, theirs: object) -> str:  # noqa: ARG001 one of several
+def _never(case: Case, ours: object, theirs: object) -> str:  # noqa: ARG001 one of several
     return ""
 
 
@@ -38,7 +38,8 @@ class Kind:
         answer: Our own answer to a question.
         read: Upstream's answer to a question in the form of ours.
         question: A case as it is asked at a moment; most do not depend on it.
-        wanted: Why two answers that differ may do so, a reason that docs/parity.md names; empty where they may not.
+        wanted: Why two answers to a case that differ may do so, a reason that docs/parity.md names; empty where they
+            may not.
         lasts: How long a case takes, where upstream's code leaves something running, so that all cases share one time;
             None where each has a time of its own.
         says: Answers to one question after which upstream has said all that it says; some of the orders that it goes
@@ -50,7 +51,7 @@ class Kind:
     answer: Callable[[Case], object]
     read: Callable[[Case, object], object] = _nothing_to_read
     question: Callable[[Case, datetime], Case] = _as_it_is
-    wanted: Callable[[object, object], str] = _never
+    wanted: Callable[[Case, object, object], str] = _never
     lasts: Callable[[Case], timedelta] | None = None
     says: int = 400
 

@@ -90,7 +90,7 @@ def outcome(kind: Kind, case: Case, ours: object, reply: Reply, upstream: Upstre
         return Outcome(Verdict.SAME)
     if difference.path in {_EXCEPTION, _QUESTION, _ANSWER}:
         return Outcome(Verdict.DIFFERENT, difference)
-    if kind.wanted(ours, reply.answer):
+    if kind.wanted(case, ours, reply.answer):
         return Outcome(Verdict.WANTED, difference)
     if upstream is None:
         return Outcome(Verdict.DIFFERENT, difference)

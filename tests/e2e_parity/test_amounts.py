@@ -34,6 +34,5 @@ def test_drawn_amounts_are_quantities_of_a_common_size(seed: str) -> None:
 )
 def test_what_does_not_fit_64_bits(answer: object, is_beyond: bool) -> None:
     assert is_beyond_64_bits(answer) is is_beyond
-    assert (
-        wanted_beyond_64_bits(answer, {}) == wanted_beyond_64_bits({}, answer) == (BEYOND_64_BITS if is_beyond else "")
-    )
+    reason = BEYOND_64_BITS if is_beyond else ""
+    assert wanted_beyond_64_bits({}, answer, {}) == wanted_beyond_64_bits({}, {}, answer) == reason
