@@ -29,7 +29,7 @@ def recommendation_for(pod: Pod, basis: Pod, circumstances: Circumstances) -> Pr
     Spec: beyond:B-12, beyond:B-17, case:46.
     """
     vpa, limits, behaviour = circumstances.vpa, circumstances.limits, circumstances.settings.behaviour
-    capping = limits_for_capping(pod, limits) if behaviour.only_what_is_accepted else limits
+    capping = limits_for_capping(basis, limits) if behaviour.only_what_is_accepted else limits
     processed = process(basis, vpa, capping, spares_others=behaviour.limit_range_and_quota)
     if not behaviour.only_what_is_accepted or processed is None or vpa.recommendation is None:
         return processed

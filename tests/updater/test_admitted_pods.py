@@ -130,8 +130,8 @@ def test_nothing_is_done_about_a_pod_as_admission_made_it(
     """Whatever its age and the LimitRanges, which are applied to target and bounds apart (spec: limits:S8.3)."""
     bare = completed(pod(*template, name="p0"), items)
     limits = merge((LimitRange("default", "l", items),))
-    # One that is beyond the LimitRanges without us is made to fit as well as may be, which the updater cannot tell.
-    assume(not faults(bare, items))
+    # Whether one was beyond the LimitRanges without us is told from its template.
+    assume(is_known or not faults(bare, items))
     try:
         targets = new_resources(bare, wanted, limits_for_capping(bare, limits), spares_others=True)
     except InvalidObjectError:
