@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.errors import InvalidObjectError
-from autoscaling.node import Node, Taint
-from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
+from autoscaling.node import Node
+from autoscaling.placement import Placement
 from autoscaling.pod import Pod
 from autoscaling.quantity import NANO
 from autoscaling.resources import CONTROLLED, CPU
+from autoscaling.scheduling import may_run_on
 from updater.circumstances import Circumstances
 from updater.decision import Reason
 from updater.evicting import EvictionProposal
@@ -24,9 +25,7 @@ from updater.resize_status import ResizeStatus
 from updater.room import PODS, Rooms, in_words, shortfall
 from updater.shaping import Hindrance
 
-_UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 _PLACE: Amounts = {PODS: NANO}
-_NAME_FIELD = "metadata.name"
 
 
 def where_the_replacement_fits(
@@ -64,66 +63,9 @@ def where_the_replacement_fits(
     return Hindrance(Reason.NO_OTHER_NODE, _detail(proposal, missing), missing=missing)
 
 
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Say whether one toleration bears one taint."""
-    if toleration.effect not in {"", taint.effect}:
-        return False
-    if toleration.operator == "Exists":
-        return toleration.key in {"", taint.key}
-    return toleration.key == taint.key and toleration.value == taint.value
-
-
-def may_run_on(node: Node, placement: Placement) -> bool:
-    """Say whether a pod may be scheduled to a node, whatever room that has (beyond:B-25).
-
-    A cordoned node counts as one with the taint that stands for that, which pods of DaemonSets tolerate.
-    """
-    if any(node.labels.get(key) != value for key, value in placement.node_selector.items()):
-        return False
-    if placement.node_terms is not None and not any(_meets(node, term) for term in placement.node_terms):
-        return False
-    taints = [taint for taint in node.taints if taint.effect in {"NoSchedule", "NoExecute"}]
-    if node.is_unschedulable:
-        taints.append(_UNSCHEDULABLE)
-    return all(any(tolerates(toleration, taint) for toleration in placement.tolerations) for taint in taints)
-
-
 def _takes(node: Node, placement: Placement | None) -> bool:
     """Say whether a node takes new pods of a kind; an unknown placement bears no cordon and no taint."""
     return node.is_ready and may_run_on(node, placement or Placement())
-
-
-def _meets(node: Node, term: NodeTerm) -> bool:
-    """Say whether a node meets all of a term; a term without expressions is met by none."""
-    if not term.labels and not term.fields:
-        return False
-    fields = {_NAME_FIELD: node.name}
-    return all(_holds(requirement, node.labels) for requirement in term.labels) and all(
-        _holds(requirement, fields) for requirement in term.fields
-    )
-
-
-def _holds(requirement: NodeRequirement, labels: Mapping[str, str]) -> bool:
-    """Say whether one expression holds; of an operator that is not known it does not."""
-    value = labels.get(requirement.key)
-    rules: dict[str, Callable[[], bool]] = {
-        "In": lambda: value in requirement.values,
-        "NotIn": lambda: value not in requirement.values,
-        "Exists": lambda: value is not None,
-        "DoesNotExist": lambda: value is None,
-        "Gt": lambda: _difference(value, requirement) > 0,
-        "Lt": lambda: _difference(value, requirement) < 0,
-    }
-    rule = rules.get(requirement.operator)
-    return rule is not None and rule()
-
-
-def _difference(value: str | None, requirement: NodeRequirement) -> int:
-    """Return by how much a label exceeds the number it is compared with, 0 where either is no whole number."""
-    try:
-        return int(value or "") - int(requirement.values[0])
-    except (ValueError, IndexError):
-        return 0
 
 
 def _goes_for_want_of_room(proposal: EvictionProposal, behaviour: Behaviour) -> bool:
