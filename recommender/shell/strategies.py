@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import Final
@@ -14,6 +15,9 @@ from recommender.strategies.known import ENTRY_POINTS, KnownStrategies, Plugin, 
 
 _LEFT_OUT: Final = frozenset({"evenkeel", ""})
 """Ourselves, and what has no name, as it is half installed."""
+
+_SEPARATORS: Final = re.compile("[-_.]+")
+"""Are all alike in names."""
 
 log = structlog.get_logger()
 
@@ -52,11 +56,14 @@ def _may_bring_strategies(distribution: Distribution) -> bool:
 
 
 def _name_of(distribution: Distribution) -> str:
-    """Return a distribution's name as all spellings of it are compared; empty where it has none."""
-    if not (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO")):
+    """Return a distribution's name as all spellings of it are compared; empty where it has none that can be read."""
+    try:
+        if not (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO")):
+            return ""
+        found = distribution.metadata
+    except Exception:  # noqa: BLE001 - files that anybody may have written
         return ""
-    found = distribution.metadata
-    return found["Name"].lower().replace("_", "-") if "Name" in found else ""
+    return _SEPARATORS.sub("-", found["Name"]).lower() if "Name" in found else ""
 
 
 def _strategies_of(name: str, distribution: Distribution) -> Iterator[Plugin | Fault]:

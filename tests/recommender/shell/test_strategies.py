@@ -6,11 +6,13 @@ import json
 import os
 import re
 import signal
+import site
 import subprocess
 import sys
 import time
 import tomllib
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -45,9 +47,14 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def page_blocks() -> dict[str, str]:
+    """Return the example of the page on strategies: its module and its project file."""
+    return dict(re.findall(r"^```(python|toml)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+
+
 def install_example(folder: Path) -> None:
     """Install the example of the page on strategies, as it stands there."""
-    blocks = dict(re.findall(r"^```(python|toml)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+    blocks = page_blocks()
     project = tomllib.loads(blocks["toml"])["project"]
     install(folder, project["name"], {"largest_use": blocks["python"]}, project["entry-points"][ENTRY_POINTS])
 
@@ -111,6 +118,91 @@ def test_what_is_installed_is_found_and_what_is_broken_is_named(
     }
     assert known.broken["broken"].problem == "importing b10_broken:x raised RuntimeError: no licence"
     assert set(known.broken) == {"broken", "ending", "missing", "nowhere", "odd", "Odd"}
+
+
+def lay_out(layout: str, folder: Path, module: str) -> Path:
+    """Install the example in one of the ways that there are, and return what is to be on the path."""
+    source, points = page_blocks()["python"], {"largest-use": f"{module}:STRATEGY"}
+    if layout == "editable":
+        # The metadata is in site-packages, and a line of a file there leads to the source.
+        (folder / "source").mkdir()
+        (folder / "source" / f"{module}.py").write_text(source)
+        install(folder, "largest-use", {}, points)
+        (folder / "_largest_use.pth").write_text(f"{folder / 'source'}\n")
+        return folder
+    install(folder, "largest-use", {module: source}, points)
+    metadata = folder / "largest_use-1.0.dist-info"
+    if layout == "develop":
+        (metadata / "METADATA").rename(metadata / "PKG-INFO")
+        metadata.rename(folder / "largest_use.egg-info")
+    if layout == "zip":
+        archive = folder.parent / f"{folder.name}.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            for path in folder.rglob("*"):
+                file.write(path, path.relative_to(folder))
+        return archive
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("row", "layout"),
+    [
+        ("beyond:B-10 installed", "installed"),
+        ("beyond:B-10 editable", "editable"),
+        ("beyond:B-10 develop", "develop"),
+        ("beyond:B-10 vendored", "application/_vendor"),
+        ("beyond:B-10 zip", "zip"),
+    ],
+)
+def test_a_strategy_is_found_however_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, layout: str
+) -> None:
+    folder, module = tmp_path / layout, f"b10_{layout.rpartition('/')[2]}"
+    folder.mkdir(parents=True)
+    on_path = lay_out(layout, folder, module)
+    monkeypatch.syspath_prepend(on_path)
+    site.addsitedir(str(on_path))
+    known, faults = load_strategies()
+    assert (set(known.plugins), faults) == ({"largest-use"}, ()), row
+    assert known.plugins["largest-use"].distribution == "largest-use 1.0", row
+    found = sys.modules[module].__file__
+    assert found is not None
+    assert Path(found).is_relative_to(on_path), row
+
+
+@pytest.mark.parametrize(
+    ("row", "first", "second", "expected"),
+    [
+        ("beyond:B-10 the first on the path", "my-use", "my-use", {"largest-use"}),
+        ("beyond:B-10 spelt otherwise", "my.use", "My_Use", {"largest-use"}),
+        ("beyond:B-10 ourselves", "Evenkeel", "my-use", set()),
+    ],
+)
+def test_of_two_distributions_of_one_name_the_first_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, first: str, second: str, expected: set[str]
+) -> None:
+    for name, points in ((first, {"largest-use": "b10_twice:STRATEGY"}), (second, {})):
+        folder = tmp_path / f"{name} {len(points)}"
+        folder.mkdir()
+        install(folder, name, {"b10_twice": page_blocks()["python"]}, points)
+    for name, count in ((second, 0), (first, 1)):
+        monkeypatch.syspath_prepend(tmp_path / f"{name} {count}")
+    assert set(load_strategies()[0].plugins) == expected, row
+    monkeypatch.syspath_prepend(tmp_path / f"{second} 0")
+    assert set(load_strategies()[0].plugins) == (expected if "Evenkeel" in {first, second} else set()), row
+
+
+@pytest.mark.parametrize("brings_strategies", [True, False])
+def test_metadata_that_cannot_be_read_keeps_no_strategy_from_being_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, brings_strategies: bool
+) -> None:
+    """Spec: beyond:B-10."""
+    install_example(tmp_path)
+    install(tmp_path, "odd", {}, {"odd": "b10_odd:odd"} if brings_strategies else {})
+    (tmp_path / "odd-1.0.dist-info" / "METADATA").write_bytes(b"Name: odd\nVersion: 1.0\nAuthor: \xff\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    known, faults = load_strategies()
+    assert (set(known.plugins), faults) == ({"largest-use"}, ())
 
 
 def test_files_that_cannot_be_read_keep_no_strategy_from_being_found(
