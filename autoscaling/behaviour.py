@@ -149,6 +149,12 @@ class Behaviour:
         "The memory window that runs is stored with the checkpoint, so a restart of the recommender loses no peak of "
         "the day and no OOM kill: in the status in the own group, in the annotation evenkeel.dev/state in upstream's.",
     )
+    checkpoint_names_kept_apart: bool = _switch(
+        "recommender 13 (10)",
+        "A checkpoint whose name another container would have as well, as that of container b-c of VPA a and of "
+        "container c of VPA a-b, or whose name would be too long for an object, gets a digest at the end of its name. "
+        "Otherwise the two write over each other's history, and what is too long is never stored.",
+    )
     first_round_at_once: bool = _switch(
         "recommender 6.1",
         "The recommender's first round begins as soon as its history is loaded. Otherwise a whole interval passes "

@@ -202,6 +202,7 @@ def global_maximum(config: RecommenderConfig) -> ResourceList:
 
 def checkpoint_settings(config: RecommenderConfig) -> CheckpointSettings:
     """Return what the flags say about checkpoints."""
+    behaviour = config.switches()
     return CheckpointSettings(
         resource=checkpoints(config.api_group),
         workers=config.update_worker_count,
@@ -209,7 +210,8 @@ def checkpoint_settings(config: RecommenderConfig) -> CheckpointSettings:
         gc_interval=config.checkpoints_gc_interval,
         namespace=config.vpa_object_namespace,
         ignored=frozenset(config.ignored_vpa_object_namespaces),
-        keep_windows=config.switches().running_window_saved,
+        keep_windows=behaviour.running_window_saved,
+        names_kept_apart=behaviour.checkpoint_names_kept_apart,
     )
 
 

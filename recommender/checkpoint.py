@@ -113,6 +113,7 @@ class ContainerCheckpoint:
         windows: Windows that still ran, whose peaks the histogram lacks.
         strategy: What the VPA's strategy has kept, where it is another than vpa-default.
         stored_as: State of the stored object that this was read from; None for what was not read.
+        object_name: Name of the object, where it is not upstream's, which joins the two names by a hyphen.
     """
 
     namespace: str
@@ -128,11 +129,12 @@ class ContainerCheckpoint:
     windows: tuple[RunningWindow, ...] = ()
     strategy: StrategyRecord | None = None
     stored_as: StoredState | None = field(default=None, compare=False)
+    object_name: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
         """Name of the checkpoint object."""
-        return f"{self.vpa_name}-{self.container_name}"
+        return self.object_name or f"{self.vpa_name}-{self.container_name}"
 
     @property
     def ref(self) -> ObjectRef:

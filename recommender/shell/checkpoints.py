@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from autoscaling.kube.paths import Resource
 from autoscaling.kube.refusals import is_missing
 from autoscaling.runtime.collector import collector_paused
 from recommender.checkpoint import ContainerCheckpoint
+from recommender.checkpoint_names import with_own_name
 from recommender.checkpointing import checkpoint_order, checkpoints_of
 from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.instants import instant
@@ -27,10 +28,13 @@ from recommender.vanishing_targets import may_replace
 from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch
 
 _CHUNK = 256
-"""VPAs whose checkpoints are computed at a time: the deadline is looked at between two chunks."""
+"""VPAs whose checkpoints are computed at a time."""
 
 KnownCheckpoints = Mapping[NamespacedName, ContainerCheckpoint]
 """Stored checkpoints as last seen, by namespace and name of the object."""
+
+_History = tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]
+"""A VPA and the checkpoints of its containers."""
 
 log = structlog.get_logger()
 
@@ -47,6 +51,7 @@ class CheckpointSettings:
         namespace: The only one that is served; empty for all.
         ignored: Namespaces that are not served.
         keep_windows: Whether running memory windows are written along.
+        names_kept_apart: Whether no two containers share the name of their checkpoint.
     """
 
     resource: Resource
@@ -56,6 +61,7 @@ class CheckpointSettings:
     namespace: str
     ignored: frozenset[str]
     keep_windows: bool = False
+    names_kept_apart: bool = False
 
     def serves(self, namespace: str) -> bool:
         """Say whether objects of a namespace are ours to keep."""
@@ -91,20 +97,26 @@ class CheckpointKeeper:
                 stored = checkpoints_of(
                     model, due[begin:end], now, keep_windows=self._settings.keep_windows, running=running
                 )
-            await self._write_lot(model, zip(due[begin:end], stored, strict=True), known, now)
+            lot = zip(due[begin:end], stored, strict=True)
+            await self._write_lot(model, self._in_time(lot, deadline) if begin else lot, known, now)
             begin, end = end, end + _CHUNK
 
+    def _in_time(self, lot: Iterable[_History], deadline: float) -> Iterator[_History]:
+        """Yield what is to be written until the time is used up."""
+        for each in lot:
+            if self._client.pacing.monotonic() >= deadline:
+                return
+            yield each
+
     async def _write_lot(
-        self,
-        model: ClusterModel,
-        lot: Iterable[tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]],
-        known: KnownCheckpoints,
-        now: datetime,
+        self, model: ClusterModel, lot: Iterable[_History], known: KnownCheckpoints, now: datetime
     ) -> None:
         """Write the checkpoints of some VPAs."""
 
-        async def write_vpa(entry: tuple[TrackedVpa, tuple[ContainerCheckpoint, ...]]) -> bool:
-            tracked, checkpoints = entry
+        async def write_vpa(history: _History) -> bool:
+            tracked, checkpoints = history
+            if self._settings.names_kept_apart:
+                checkpoints = tuple(with_own_name(checkpoint, known, model) for checkpoint in checkpoints)
             pairs = [(checkpoint, known.get((checkpoint.namespace, checkpoint.name))) for checkpoint in checkpoints]
             written = [
                 await self._write_one(model.strategies.recorded(checkpoint, tracked, old), old)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import cast
@@ -118,7 +119,7 @@ def decode_checkpoint(raw: bytes) -> ContainerCheckpoint:
             _name(raw), f"field {where or '(whole object)'}: {first['msg']}", remedy="delete it; it is written anew"
         ) from error
     status = checkpoint.status
-    return ContainerCheckpoint(
+    found = ContainerCheckpoint(
         namespace=checkpoint.metadata.namespace,
         vpa_name=checkpoint.spec.vpa_object_name,
         container_name=checkpoint.spec.container_name,
@@ -133,6 +134,9 @@ def decode_checkpoint(raw: bytes) -> ContainerCheckpoint:
         strategy=status.strategy.snapshot() if status.strategy else None,
         stored_as=StoredState(checkpoint.metadata.resource_version, checkpoint.metadata.annotations is not None),
     )
+    # Almost all are called as they would be in any case, and need no name of their own in memory.
+    name = checkpoint.metadata.name
+    return found if name == found.name else replace(found, object_name=name)
 
 
 def _windows(checkpoint: _Checkpoint) -> tuple[RunningWindow, ...]:

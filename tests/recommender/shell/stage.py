@@ -58,7 +58,14 @@ async def recommender(
         caches = Caches(client, GROUP, "", behaviour)
         driver = HeldDriver(T0 + started_minutes * MINUTE)
         keeping = CheckpointSettings(
-            CHECKPOINTS, 2, MINUTE, 10 * MINUTE, "", frozenset(ignored), behaviour.running_window_saved
+            CHECKPOINTS,
+            2,
+            MINUTE,
+            10 * MINUTE,
+            "",
+            frozenset(ignored),
+            behaviour.running_window_saved,
+            behaviour.checkpoint_names_kept_apart,
         )
         metrics = RecommenderMetrics.register(CollectorRegistry())
         parts = Parts(

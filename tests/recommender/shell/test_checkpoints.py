@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from http import HTTPStatus
 
 import pytest
 
@@ -13,10 +14,14 @@ from autoscaling.kube.paths import checkpoints
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.serving import serve
+from evenkeel.simulator.faults import Fault, Refuse
 from recommender.checkpointing import checkpoints_of, load_checkpoints
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
 from recommender.wire.checkpoints import STATE_ANNOTATION
+from tests.autoscaling.kube.clocks import HeldPacing
+from tests.autoscaling.kube.scripted import client_of
 from tests.builders import T0
 from tests.embedded import Json, client_for
 from tests.recommender.scene import HOUR, MINUTE, Scene, of_one_container, pod, vpa
@@ -41,16 +46,15 @@ def server_of(group: ApiGroup) -> ApiServer:
 
 @asynccontextmanager
 async def keeping(
-    server: ApiServer, group: ApiGroup, *, keep_windows: bool = True
+    server: ApiServer, group: ApiGroup, *, keep_windows: bool = True, names_kept_apart: bool = True
 ) -> AsyncIterator[tuple[CheckpointKeeper, Caches]]:
     """A keeper with filled caches."""
     async with client_for(server) as client:
         caches = Caches(client, group, "")
         caches.start()
         await caches.wait_synced(10)
-        settings = CheckpointSettings(
-            checkpoints(group), 2, timedelta(minutes=1), timedelta(hours=1), "", frozenset(), keep_windows
-        )
+        limits = timedelta(minutes=1), timedelta(hours=1)
+        settings = CheckpointSettings(checkpoints(group), 2, *limits, "", frozenset(), keep_windows, names_kept_apart)
         try:
             yield CheckpointKeeper(client, settings, T0), caches
         finally:
@@ -193,6 +197,46 @@ async def test_when_time_is_up_each_worker_has_still_written_one(row: str, budge
         await keeper.write(scene.model, caches, T0 + MINUTE)
     assert len(first) == count, row
     assert len(names_of(server)) == min(2 * count, 5), f"{row}: those that were never written come first"
+
+
+async def test_once_time_is_up_no_further_vpa_is_begun() -> None:
+    """Spec: recommender:6.3, recommender:13.10: calls that take long hold up the round for no longer than one each."""
+    server, clock = server_of(ApiGroup.EVENKEEL), HeldPacing()
+    scene = Scene().follow(*(vpa(f"v{number}") for number in range(9))).observe(pod("p"))
+
+    def take_half_a_minute(_path: str, _query: dict[str, str]) -> bool:
+        clock.seconds += 30
+        return False
+
+    server.faults.add(Fault(Refuse(HTTPStatus.CONFLICT), verb="patch", count=None, when=take_half_a_minute))
+    async with serve(server, tls=False) as endpoint, client_of(endpoint.url, clock) as (client, _):
+        limits = timedelta(seconds=100), timedelta(hours=1)
+        settings = CheckpointSettings(checkpoints(ApiGroup.EVENKEEL), 2, *limits, "", frozenset())
+        await CheckpointKeeper(client, settings, T0).write(scene.model, Caches(client, ApiGroup.EVENKEEL, ""), T0)
+    # After 60 seconds both workers begin one more, after 120 none.
+    assert len(names_of(server)) == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "are_apart", "samples"),
+    [("recommender:13.10", True, {"a": 1, "a-b": 3}), ("upstream", False, {"a": 3})],
+)
+async def test_two_whose_names_join_alike_keep_their_histories_apart(
+    row: str, are_apart: bool, samples: dict[str, int]
+) -> None:
+    server, group = server_of(ApiGroup.EVENKEEL), ApiGroup.EVENKEEL
+    first = Scene().follow(vpa("a")).observe(pod("p", "b-c"))
+    second = Scene().follow(vpa("a-b")).observe(pod("q", "c"))
+    first.cpu(T0, 100, "b-c", "p")
+    for minutes in (0, 1, 2):
+        second.cpu(T0 + minutes * MINUTE, 5000, "c", "q")
+    for minutes in (1, 2):
+        for scene in (first, second):
+            async with keeping(server, group, names_kept_apart=are_apart) as (keeper, caches):
+                await keeper.write(scene.model, caches, T0 + minutes * MINUTE)
+    async with keeping(server, group) as (_, caches):
+        assert {each.vpa_name: each.sample_count for each in caches.checkpoints.snapshot()} == samples, row
+    assert len(names_of(server)) == len(samples)
 
 
 def names_of(server: ApiServer) -> set[str]:
