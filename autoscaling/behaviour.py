@@ -210,7 +210,8 @@ class Behaviour:
         "B-5, cases 11, 12, 15",
         "The need that an OOM kill shows counts at once and for three half lives: the memory target is no less, "
         "however many other pods there are, and whether or not the container had a sample. A kill of a pod that is "
-        "not known yet is tried again in two more rounds.",
+        "not known yet is tried again in two more rounds, one that shows when a pod is first seen counts, even if no "
+        "recommender ran at that time, and one that is told of late lets in nothing that is older still.",
     )
     renamed_or_removed_containers: bool = _switch(
         "B-6",

@@ -208,7 +208,9 @@ def move_windows(
         What is left to be brought to the histograms, in the order of the turn.
     """
     instants, here = turn.instants, containers.places(turn.containers)
-    containers.last_memory[here] = instants
+    # A kill that is told of late moves this back in upstream, so that older kills and samples get in after it.
+    stays = is_oom and aggregates.settings.oom_needs_count
+    containers.last_memory[here] = np.maximum(containers.last_memory[here], instants) if stays else instants
     window, old_peak = containers.window_end[here], containers.peak[here]
     opens = instants >= window
     # Few samples do either, and only these are looked at any further.

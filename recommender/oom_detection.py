@@ -32,6 +32,20 @@ def oom_kills(old: Pod, new: Pod) -> tuple[OomRecord, ...]:
     return tuple(found)
 
 
+def oom_kills_at_first_sight(pod: Pod) -> tuple[OomRecord, ...]:
+    """Return the kills that show in a pod when it is first seen, of each container the last one.
+
+    Spec: beyond:B-5, recommender 13 (5).
+    """
+    found: list[OomRecord] = []
+    for status in pod.statuses:
+        for end in (status.terminated, status.last_terminated):
+            if end is not None and end.reason == _REASON:
+                found += _record(pod, status.name, end)
+                break
+    return tuple(found)
+
+
 def oom_kills_of_run(pod: Pod) -> tuple[OomRecord, ...]:
     """Return the kills that show in a Job's pod when it is first seen; of another controller's pods none.
 
@@ -40,15 +54,7 @@ def oom_kills_of_run(pod: Pod) -> tuple[OomRecord, ...]:
     Spec: beyond:B-19.
     """
     controller = pod_controller(pod)
-    if controller is None or controller.kind != _RUN_KIND:
-        return ()
-    found: list[OomRecord] = []
-    for status in pod.statuses:
-        ends = (end for end in (status.terminated, status.last_terminated) if end is not None)
-        killed = next((end for end in ends if end.reason == _REASON), None)
-        if killed is not None:
-            found += _record(pod, status.name, killed)
-    return tuple(found)
+    return oom_kills_at_first_sight(pod) if controller is not None and controller.kind == _RUN_KIND else ()
 
 
 def _new_kill(before: ContainerStatus, now: ContainerStatus) -> Termination | None:

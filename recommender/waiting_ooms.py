@@ -1,17 +1,19 @@
-"""OOM kills of pods that are not known yet: held for a few rounds, and taken in when the pod shows up.
+"""OOM kills that wait to be taken in: of pods that are not known yet, and those from before the first round.
 
-Events and pods come by two watches, and either may be ahead of the other.
+Events and pods come by two watches, and either may be ahead of the other; so a kill of an unknown pod is held for a few
+rounds. What happened while no recommender ran shows in the pods when it starts.
 
-Spec: beyond:B-5, case:12.
+Spec: beyond:B-5, case:12, recommender 13 (5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from recommender.checkpoint import ContainerCheckpoint
 from recommender.cluster_model import ClusterModel
 from recommender.oom import OomOutcome, OomRecord
 from recommender.samples import SampleColumns
@@ -71,3 +73,29 @@ def settle(
         else:
             outcomes.append((each.record, outcome))
     return SettledOoms(tuple(outcomes), tuple(still), taken.needs)
+
+
+def missed_kills(
+    model: ClusterModel, kills: Sequence[OomRecord], stored: Iterable[ContainerCheckpoint]
+) -> tuple[WaitingOom, ...]:
+    """Return the kills, out of those that show in pods at the start, that no recommender has taken in.
+
+    Those are later than the last checkpoint of their container: what came before is in there, or in the window that is
+    kept with it. Of a container without a checkpoint nothing tells what was taken in, so its kills are left out.
+
+    Args:
+        model: Its pods and VPAs are known.
+        kills: The last kill of each container.
+        stored: All checkpoints.
+    """
+    if not kills:
+        return ()
+    written = {(each.namespace, each.vpa_name, each.container_name): each.updated for each in stored}
+    missed: list[WaitingOom] = []
+    for kill in kills:
+        pod = model.pods.get((kill.namespace, kill.pod))
+        vpas = () if pod is None else pod.label_set.vpas
+        times = [written.get((*tracked.key, kill.container)) for tracked in vpas]
+        if times and all(time is not None and kill.at > time for time in times):
+            missed.append(WaitingOom(kill, 0))
+    return tuple(missed)

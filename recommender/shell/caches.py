@@ -38,7 +38,7 @@ from autoscaling.wire.pods import decode_pod_outline, decode_pod_outline_with_si
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
-from recommender.oom_detection import oom_kills, oom_kills_of_run
+from recommender.oom_detection import oom_kills, oom_kills_at_first_sight, oom_kills_of_run
 from recommender.resource_reads import ReadingTally
 from recommender.wire.checkpoints import decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
@@ -63,8 +63,8 @@ class Caches:
         client: Calls to the API server.
         group: API group of VPAs and checkpoints.
         namespace: Only this one; empty for all.
-        behaviour: Whether horizontal autoscalers are watched, too, whether Jobs are known by their owners, and whether
-            native sidecars count as containers.
+        behaviour: Whether horizontal autoscalers are watched, too, whether Jobs are known by their owners, whether
+            native sidecars count as containers, and whether OOM kills count that show when a pod is first seen.
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
@@ -81,6 +81,8 @@ class Caches:
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self._kills: deque[OomRecord] = deque()
+        self._earlier_kills: deque[OomRecord] = deque(maxlen=_WAITING_KILLS)
+        self._minds_first_sight = behaviour.oom_without_samples
         self._follows_runs = behaviour.jobs_and_cronjobs_match_by_owner
         self._killed: dict[tuple[str, str], Pod] = {}
         self._dropped = 0
@@ -178,6 +180,12 @@ class Caches:
         self._kills.clear()
         return kills
 
+    def take_earlier_kills(self) -> list[OomRecord]:
+        """Return the OOM kills that showed in the first list of pods; whether they are news is not known here."""
+        kills = list(self._earlier_kills)
+        self._earlier_kills.clear()
+        return kills
+
     def take_left_out(self) -> dict[str, int]:
         """Return how many states of objects could not be read since the last call, by kind."""
         found = dict(self.left_out)
@@ -200,7 +208,12 @@ class Caches:
         kills: Evictions = ()
         if change.old is not None:
             kills = oom_kills(change.old, change.new)
-        elif self._follows_runs and self.pods.is_synced:
+        elif not self.pods.is_synced:
+            if self._minds_first_sight:
+                self._earlier_kills.extend(oom_kills_at_first_sight(change.new))
+        elif self._minds_first_sight:
+            kills = oom_kills_at_first_sight(change.new)
+        elif self._follows_runs:
             kills = oom_kills_of_run(change.new)
         self.readings.add(change.new, (kill.container for kill in kills))
         self._notice(kills)

@@ -39,7 +39,7 @@ from recommender.status import (
 )
 from recommender.usage_table import UsageMatcher
 from recommender.vanishing_targets import Sighting, is_as_observed, observe_target
-from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
+from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, missed_kills, settle
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ class Loop:
     Attributes:
         problems: Of each VPA served, why its target cannot be used; empty where it can.
         seen: Pods as they were when last observed.
-        waiting_ooms: OOM kills of pods that are not known yet.
+        waiting_ooms: OOM kills that the next round takes in, or gives up if their pods are not known then either.
     """
 
     settings: LoopSettings
@@ -81,6 +81,7 @@ class Loop:
 
         Spec: recommender 6.4, 7.
         """
+        earlier_kills = self.parts.caches.take_earlier_kills()
         if self.parts.history is not None:
             await self._load_past(self.parts.history)
             return
@@ -88,12 +89,13 @@ class Loop:
         now = self.parts.driver.now()
         stored = [c for c in self.parts.caches.checkpoints.snapshot() if c.namespace not in self.settings.ignored]
         keep_windows = self.settings.behaviour.running_window_saved
-        if keep_windows:
-            # A window goes on only in a container that is known.
+        if keep_windows or earlier_kills:
+            # A window goes on, and a kill counts, only in a container that is known.
             await self._load_pods(now)
         with collector_paused():
             failures = load_checkpoints(self.model, stored, now, keep_windows=keep_windows)
             self.model.strategies.take_up(self.model.groups(), stored)
+        self.waiting_ooms = missed_kills(self.model, earlier_kills, stored)
         for failure in failures:
             log.warning("checkpoint not loaded", object=str(failure.checkpoint), error=str(failure.error))
             self.parts.metrics.show_left_out({failure.checkpoint.kind: 1})

@@ -99,7 +99,7 @@ def test_a_kill_counts_unless_it_is_an_interval_older_than_the_last_sample(at: d
 
 
 def test_kills_around_the_end_of_a_window() -> None:
-    """Spec: recommender:E14."""
+    """Spec: recommender:E14, recommender:13.4."""
     one = after_three_kills()
     one.oom(T0, 256 * MI)
     one.memory(T0 + DAY + MINUTE, 210 * MI)
@@ -130,7 +130,7 @@ def test_a_kill_that_is_older_than_the_last_sample_counts_and_a_sample_does_not(
 
 
 def test_ever_older_kills_are_all_taken() -> None:
-    """Spec: recommender:2.3."""
+    """Spec: recommender:2.3, recommender:13.5."""
     one = of_one_container()
     one.memory(T0, 100 * MI)
     kills = [OomRecord("default", "p", "main", T0 - n * DAY, n * GI) for n in (1, 2, 3)]
@@ -138,6 +138,21 @@ def test_ever_older_kills_are_all_taken() -> None:
     assert last_memory(one) == T0 - 3 * DAY
     assert peak(one) == 3 * GI * 12 // 10
     assert one.memory(T0 - 2 * DAY, 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "counts"),
+    [("recommender:13.5", T0 - DAY, True), ("recommender:13.5", T0 - DAY - SECOND, False)],
+)
+def test_a_kill_that_is_told_of_late_lets_in_nothing_older(row: str, at: datetime, counts: bool) -> None:
+    one = of_one_container(settings=ModelSettings(oom_needs_count=True))
+    one.memory(T0, 100 * MI)
+    assert one.oom(T0 - HOUR, GI) is OomOutcome.RECORDED
+    assert last_memory(one) == T0, row
+    assert not one.memory(T0 - MINUTE, 9 * GI)
+    assert (one.oom(at, GI) is OomOutcome.RECORDED) is counts, row
+    assert one.oom(T0 + MINUTE, GI) is OomOutcome.RECORDED
+    assert last_memory(one) == T0 + MINUTE
 
 
 def test_a_kill_at_the_end_of_the_window_opens_the_next() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from autoscaling.pod import ContainerStatus, Owner, Pod, Termination
 from autoscaling.resources import ContainerResources
-from recommender.oom_detection import oom_kills, oom_kills_of_run
+from recommender.oom_detection import oom_kills, oom_kills_at_first_sight, oom_kills_of_run
 from tests.builders import T0, amounts, container, pod
 
 KILLED = Termination("OOMKilled", T0, T0 + timedelta(minutes=1))
@@ -83,4 +83,22 @@ def test_a_run_may_have_been_killed_before_it_is_seen(
 ) -> None:
     owners = (Owner("batch/v1", kind, "x", controller=True),) if kind else ()
     kills = oom_kills_of_run(replace(state(status, "-/64Mi"), owners=owners))
+    assert [(kill.at, kill.memory_bytes) for kill in kills] == [(KILLED.finished_at, 2**26)] * found, row
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "found"),
+    [
+        ("recommender:13.5 ended by the kill", terminated(0), 1),
+        ("recommender:13.5 goes on after the kill", running(1, KILLED), 1),
+        ("recommender:13.5 killed twice", replace(terminated(1), last_terminated=KILLED), 1),
+        ("recommender:13.5 waits after the kill", ContainerStatus("c", restart_count=1, last_terminated=KILLED), 1),
+        ("recommender:13.5 other reason", running(1, ENDED), 0),
+        ("recommender:13.5 runs", running(0), 0),
+        ("recommender:13.5 no time", terminated(0, Termination("OOMKilled")), 0),
+        ("recommender:13.5 no status", None, 0),
+    ],
+)
+def test_any_pod_may_have_been_killed_before_it_is_seen(row: str, status: ContainerStatus | None, found: int) -> None:
+    kills = oom_kills_at_first_sight(state(status, "-/64Mi"))
     assert [(kill.at, kill.memory_bytes) for kill in kills] == [(KILLED.finished_at, 2**26)] * found, row

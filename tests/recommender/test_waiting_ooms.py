@@ -1,15 +1,18 @@
-"""OOM kills of pods that are not known yet (beyond:B-5, case:12)."""
+"""OOM kills of pods that are not known yet, and from before the start (beyond:B-5, case:12)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+from autoscaling.matching import EVERYTHING
+from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomOutcome, OomRecord
-from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, settle
+from recommender.waiting_ooms import ROUNDS_HELD, WaitingOom, missed_kills, settle
 from tests.builders import T0
-from tests.recommender.scene import MINUTE, Scene, of_one_container, pod, vpa
+from tests.recommender.scene import MINUTE, SECOND, Scene, of_one_container, pod, vpa
 
 GI = 2**30
 KILL = OomRecord("default", "q", "main", T0, GI)
@@ -73,3 +76,45 @@ def test_a_kill_that_is_too_old_does_not_wait() -> None:
     old = replace(KILL, pod="p")
     settled = settle(one.model, (), [old], T0, ROUNDS_HELD)
     assert (settled.outcomes, settled.waiting) == (((old, OomOutcome.TOO_OLD),), ())
+
+
+def written(at: datetime | None, vpa_name: str = "v", container: str = "main") -> ContainerCheckpoint:
+    return ContainerCheckpoint("default", vpa_name, container, None, None, updated=at)
+
+
+BOTH = (written(T0 - MINUTE), written(T0 - SECOND, "w"))
+
+
+@pytest.mark.parametrize(
+    ("row", "stored", "pods", "is_missed"),
+    [
+        ("recommender:13.5 since", (written(T0 - SECOND),), ("q",), True),
+        ("recommender:13.5 at that time", (written(T0),), ("q",), False),
+        ("recommender:13.5 before", (written(T0 + SECOND),), ("q",), False),
+        ("recommender:13.5 no checkpoint", (), ("q",), False),
+        ("recommender:13.5 of another container", (written(T0 - SECOND, container="side"),), ("q",), False),
+        ("recommender:13.5 no time", (written(None),), ("q",), False),
+        ("recommender:13.5 unknown pod", (written(T0 - SECOND),), (), False),
+    ],
+)
+def test_a_kill_from_before_the_start_counts_if_it_came_after_the_checkpoint(
+    row: str, stored: tuple[ContainerCheckpoint, ...], pods: tuple[str, ...], is_missed: bool
+) -> None:
+    one = Scene().follow(vpa()).observe(*map(pod, pods))
+    assert missed_kills(one.model, [KILL], stored) == ((WaitingOom(KILL, 0),) if is_missed else ()), row
+    assert missed_kills(one.model, [], stored) == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "stored", "is_missed"),
+    [
+        ("recommender:13.5", BOTH, True),
+        ("recommender:13.5", (BOTH[0], written(T0, "w")), False),
+        ("recommender:13.5", BOTH[:1], False),
+    ],
+)
+def test_of_two_vpas_neither_may_have_taken_it_in(
+    row: str, stored: tuple[ContainerCheckpoint, ...], is_missed: bool
+) -> None:
+    one = Scene().follow(vpa()).follow(vpa("w"), selector=EVERYTHING).observe(pod("q"))
+    assert bool(missed_kills(one.model, [KILL], stored)) is is_missed, row

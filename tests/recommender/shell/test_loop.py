@@ -234,6 +234,38 @@ async def test_an_oom_kill_raises_memory(server: ApiServer) -> None:
     assert target(server) == {"cpu": "126m", "memory": "380258472"}, "recommender:2.3"
 
 
+def killed(server: ApiServer, at: str) -> None:
+    """Have a container run again that was killed for memory."""
+    pod = pod_object("web-0", "web")
+    status_now = pod["status"]
+    assert isinstance(status_now, dict)
+    ended = {"reason": "OOMKilled", "finishedAt": at, "exitCode": 137}
+    status_now["containerStatuses"][0] |= {"restartCount": 1, "lastState": {"terminated": ended}}
+    server.store.merge({**pod, "metadata": {"name": "web-0", "namespace": "default"}})
+
+
+@pytest.mark.parametrize(
+    ("row", "profile", "at", "memory"),
+    [
+        ("recommender:13.5 while none ran", Profile.EVENKEEL, "2026-01-01T00:01:01Z", "380258472"),
+        ("recommender:13.5 before that", Profile.EVENKEEL, "2026-01-01T00:01:00Z", "250Mi"),
+        ("upstream", Profile.UPSTREAM, "2026-01-01T00:01:01Z", "250Mi"),
+    ],
+)
+async def test_a_kill_while_no_recommender_ran_counts(
+    server: ApiServer, row: str, profile: Profile, at: str, memory: str
+) -> None:
+    used(server, 1, memory="200Mi")
+    async with recommender(server, profile=profile) as loop:
+        await run_at(loop, 1)
+    killed(server, at)
+    async with recommender(server, profile=profile, started_minutes=2) as loop:
+        await run_at(loop, 2)
+    found = target(server)
+    assert isinstance(found, dict)
+    assert found["memory"] == memory, row
+
+
 async def test_where_resources_are_read_from_is_counted_in_every_round(server: ApiServer) -> None:
     used(server, 1)
     server.store.create(pod_object("web-1", "web"))
@@ -276,7 +308,7 @@ async def test_what_a_pod_showed_before_it_vanished_counts_once_more(server: Api
         await run_at(loop, 2)
         (tracked,) = loop.model.vpas.values()
         (aggregate,) = tracked.linked["main"]
-    assert int(loop.model.aggregates.sample_count[aggregate]) == 2, "recommender:6.2"
+    assert int(loop.model.aggregates.sample_count[aggregate]) == 2, "recommender:6.2, recommender:13.4"
     assert target(server) == {"cpu": "126m", "memory": "1555165137"}, "recommender:6.2"
     assert loop.model.pods == {}, "recommender:6.2"
     assert conditions(server)["NoPodsMatched"] == "True", "recommender:6.2"
@@ -305,6 +337,28 @@ async def test_a_vpa_without_a_recommendation_is_reported_every_half_hour(
             if "no recommendation" in capsys.readouterr().out:
                 told.append(minutes)
     assert told == [31, 62], "recommender:5"
+
+
+@pytest.mark.parametrize(("row", "is_gone"), [("recommender:13.11 gone", True), ("recommender:13.11 refused", False)])
+async def test_a_vpa_that_is_gone_meanwhile_stops_nobody_from_serving_the_others(
+    server: ApiServer, row: str, is_gone: bool
+) -> None:
+    names = [f"web-{number}" for number in range(6)]
+    for name in names:
+        server.store.create(vpa_object(name, targetRef={"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}))
+    used(server, 1)
+    async with recommender(server, profile=Profile.UPSTREAM) as loop:
+        if is_gone:
+            # What is deleted behind the back of the watch is still served in this round.
+            server.watches.close("/verticalpodautoscalers$")
+            for name in names[:3]:
+                server.store.delete(f"{GROUP}/v1", "VerticalPodAutoscaler", name, "default")
+        else:
+            server.faults.add(Fault(Refuse(HTTPStatus.NOT_FOUND), path="/web-[012]/status$", count=3))
+        await run_at(loop, 1)
+        assert {name for _, name in loop.model.vpas} >= set(names), row
+    written = [name for name in names[3:] if target(server, name)]
+    assert written == names[3:], row
 
 
 async def test_a_pod_that_is_gone_no_longer_counts(server: ApiServer) -> None:
