@@ -127,6 +127,22 @@ def _rules_of_admission() -> set[str]:
     return rules | {f"beyond:B-{n}" for n in ADMISSION_BEYOND} | {f"case:{n}" for n in ADMISSION_CASES}
 
 
+RECOMMENDER_SECTIONS = {"1": 4, "2": 3, "3": 5, "4": 4, "6": 4, "8": 3, "9": 3, "11": 3, "13": 20}
+"""How many parts each section of the recommender has; those without parts are listed below."""
+RECOMMENDER_BEYOND = (*range(1, 9), 10, 14, 15, 16, 19, 32, 44)
+RECOMMENDER_CASES = (9, 11, 12, 15, 16, 17, 18, 20, 22, 39, 40, 43)
+
+
+def _rules_of_the_recommender() -> set[str]:
+    """Return every rule of the recommender's part: sections, appendices, golden examples, and how fast it is."""
+    rules = {
+        f"recommender:{section}.{n}" for section, count in RECOMMENDER_SECTIONS.items() for n in range(1, count + 1)
+    }
+    rules |= {f"recommender:{name}" for name in ("0", "5", "7", "10", "12", "A", "B")}
+    rules |= {f"recommender:E{number}" for number in range(1, 15)} | {f"performance:R-{n}" for n in range(1, 10)}
+    return rules | {f"beyond:B-{n}" for n in RECOMMENDER_BEYOND} | {f"case:{n}" for n in RECOMMENDER_CASES}
+
+
 def _listed() -> list[dict[str, str]]:
     """Return the rows of the list of rules."""
     with (ROOT / "docs" / "spec-ids.csv").open(newline="") as file:
@@ -141,6 +157,12 @@ def test_every_rule_of_the_updater_is_listed_and_has_a_test() -> None:
 
 def test_every_rule_of_admission_is_listed_and_has_a_test() -> None:
     rules = _rules_of_admission()
+    assert sorted(rules - {row["id"] for row in _listed()}) == []
+    assert sorted(rules - _tested_rules()) == []
+
+
+def test_every_rule_of_the_recommender_is_listed_and_has_a_test() -> None:
+    rules = _rules_of_the_recommender()
     assert sorted(rules - {row["id"] for row in _listed()}) == []
     assert sorted(rules - _tested_rules()) == []
 

@@ -166,6 +166,20 @@ def test_a_checkpoint_without_times_has_seen_nothing() -> None:
     assert (found.first_sample, found.last_sample, found.sample_count) == (None, None, 0)
 
 
+def test_the_same_samples_leave_the_same_bits() -> None:
+    """Spec: recommender:13.18: sums are made in the order in which histories came, not in that of a hash."""
+    stored_by = []
+    for _ in range(2):
+        one = Scene().follow(vpa())
+        for number in range(40):
+            one.observe(pod(f"p{number}", labels={"app": "a", "run": str(number)}))
+            one.cpu(T0 + number * HOUR, 100 + 7 * number, pod=f"p{number}")
+            one.memory(T0, (100 + number) * MI, pod=f"p{number}")
+        stored_by.append(checkpoints_of(one.model, [one.tracked()], T0 + 3 * DAY))
+    assert len(one.tracked().linked["main"]) == 40
+    assert stored_by[0] == stored_by[1]
+
+
 def test_more_vpas_than_are_merged_at_a_time() -> None:
     one = Scene()
     names = [f"v{i}" for i in range(1100)]

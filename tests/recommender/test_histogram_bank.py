@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
+from recommender.checkpoint import HistogramCheckpoint, decode_histograms
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import instant, moment
 from tests.builders import T0
@@ -89,6 +90,41 @@ def test_weights_below_epsilon_count_in_the_total_but_not_in_the_range() -> None
     assert one.is_empty(integers(0)).tolist() == [False]
     bucket = int(CPU_BUCKETS.bucket_of_amounts(integers(900))[0])
     assert (int(one.lowest[0]), int(one.highest[0])) == (bucket, bucket)
+
+
+def test_a_shift_scales_the_total_and_what_is_in_range_and_nothing_else() -> None:
+    """Spec: recommender:13.18, recommender:1.3: as upstream, so that both store the same."""
+    one = bank()
+    add(one, 100, 1.0)
+    add(one, 900, 0.00009)
+    one.shift(integers(0), integers(instant(T0 + DAY)))
+    outside = int(CPU_BUCKETS.bucket_of_amounts(integers(900))[0])
+    assert filled(one) == {8: 0.5, outside: 0.00009}
+    assert float(one.totals[0]) == 1.00009 / 2
+
+
+@pytest.mark.parametrize(
+    ("row", "half_life", "reference_after", "weight"),
+    [
+        ("recommender:13.20 a part of the former", DAY / 2, T0 + 3 * DAY, 2.0**-6),
+        # 72 hours are two half lives, but the reference time is a third of one off the grid.
+        ("recommender:13.20 no part of it", 1.5 * DAY, T0 + 2.5 * DAY, 2.0**-2),
+    ],
+)
+def test_a_reference_time_from_another_half_life_is_kept_until_the_next_shift(
+    row: str, half_life: timedelta, reference_after: datetime, weight: float
+) -> None:
+    """As upstream, whose exponents are whole numbers: once, weights are off by less than half a half life."""
+    one = bank(half_life)
+    decode_histograms(one, integers(0), [HistogramCheckpoint(T0, {8: 10000}, 1.0)])
+    assert reference(one) == T0, row
+    add(one, 900, 1.0, T0 + half_life)
+    assert filled(one) == {8: 1.0, 34: 2.0}, f"{row}: a sample is weighed from the time itself"
+    one.shift(integers(0), integers(instant(T0 + 3 * DAY)))
+    assert reference(one) == reference_after, row
+    assert filled(one)[8] == weight, row
+    exact = 2.0 ** ((T0 - reference_after) / half_life)
+    assert 2.0**-0.5 <= weight / exact <= 2.0**0.5
 
 
 def test_a_percentile_never_walks_past_the_highest_bucket() -> None:

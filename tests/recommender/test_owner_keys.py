@@ -11,9 +11,9 @@ from autoscaling.matching import NOTHING, Selector, of_labels, parse_selector
 from autoscaling.ownership import ControllerKey, OwnerNotCachedError, ScaleAnswer
 from autoscaling.pod import Owner, Pod
 from autoscaling.targets import KnownControllers, ResolvedTarget, WorkloadKey, resolve_target
-from autoscaling.vpa import TargetRef, Vpa
+from autoscaling.vpa import TargetRef, UpdateMode, UpdatePolicy, Vpa
 from autoscaling.workload import Workload
-from recommender.aggregation import Basis, by_all_labels
+from recommender.aggregation import UPDATE_MODES, Basis, by_all_labels
 from recommender.cluster_model import ClusterModel
 from recommender.label_sets import TrackedVpa
 from recommender.owner_keys import CONTROLLER, OwnerKeys, SharingRules, is_of_runs
@@ -165,6 +165,32 @@ def test_two_workloads_with_the_same_labels_are_kept_apart() -> None:
     assert one.linked == {"main": [world.aggregate("sts1-0")]}
     assert world.aggregate("sts0-0") != world.aggregate("sts1-0")
     assert not zero.is_shared
+
+
+@pytest.mark.parametrize(
+    ("row", "rules", "found"),
+    [("recommender:13.9", EVENKEEL, ("INITIAL", True)), ("upstream", BY_LABELS, (None, False))],
+)
+def test_a_vpa_that_goes_takes_nothing_from_another_of_the_same_labels(
+    row: str, rules: SharingRules, found: tuple[str | None, bool]
+) -> None:
+    world = World(rules).put(workload("StatefulSet", "sts0"), workload("StatefulSet", "sts1"))
+    for number, mode in enumerate((UpdateMode.INITIAL, UpdateMode.OFF)):
+        target = TargetRef("StatefulSet", f"sts{number}", "apps/v1")
+        seen = replace(world.vpa(f"v{number}", target), update_policy=UpdatePolicy(mode))
+        resolved = resolve_target(seen, world.known())
+        world.model.observe_vpa(seen, world.keys.selector_of(resolved))
+    world.observe(*(pod(f"sts{n}-0", owned("StatefulSet", f"sts{n}"), app="a") for n in (0, 1)))
+    row_of_first, aggregates = world.aggregate("sts0-0"), world.model.aggregates
+
+    def state() -> tuple[str | None, bool]:
+        mode = UPDATE_MODES[int(aggregates.update_mode[row_of_first])]
+        return None if mode is None else mode.name, bool(aggregates.is_under_vpa[row_of_first])
+
+    # Where both select all pods the one that was linked last has the say.
+    assert state() == (("INITIAL", True) if rules is EVENKEEL else ("OFF", True)), row
+    world.model.forget_vpa("default", "v1")
+    assert state() == found, row
 
 
 def test_a_selector_may_name_a_label_that_changes_with_every_run() -> None:

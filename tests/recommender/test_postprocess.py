@@ -152,6 +152,39 @@ def test_whole_cores_come_before_the_cap() -> None:
     assert (str(entry.target["cpu"]), str((entry.uncapped_target or {})["cpu"])) == ("1500m", "2")
 
 
+@pytest.mark.parametrize(
+    ("row", "own", "settings", "target"),
+    [
+        ("recommender:13.17 a part of a byte", policy(), RenderingSettings(humanize_memory=True), "380255600640m"),
+        ("recommender:13.17 whole bytes", policy(), RenderingSettings(), "380258472"),
+        (
+            "recommender:13.17 a bound is not rounded",
+            policy(maximum="-/300M"),
+            RenderingSettings(round_memory_bytes=2**27),
+            "300M",
+        ),
+        ("recommender:13.17 rounded", policy(), RenderingSettings(round_memory_bytes=2**27), "384Mi"),
+        (
+            "recommender:13.17 the flag's maximum is less than minAllowed",
+            policy("-/1Gi"),
+            RenderingSettings(maximum=amounts("-/512Mi")),
+            "512Mi",
+        ),
+        (
+            "recommender:13.17 it is no less",
+            policy("-/1Gi"),
+            RenderingSettings(maximum=amounts("-/1Gi")),
+            "1Gi",
+        ),
+    ],
+)
+def test_what_is_written_is_upstreams_even_where_that_is_odd(
+    row: str, own: ContainerPolicy, settings: RenderingSettings, target: str
+) -> None:
+    entry = rendered(vpa("v", own), (296,) * 3, (380258472,) * 3, settings)
+    assert printed(entry.target)["memory"] == target, row
+
+
 def test_a_cap_does_not_create_a_resource() -> None:
     """Spec: limits:4."""
     limited = ContainerPolicy("*", min_allowed=amounts("500m/1Gi"), controlled_resources=("cpu",))

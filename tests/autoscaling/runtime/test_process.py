@@ -150,7 +150,7 @@ async def test_stopping_cancels_a_round_that_outlasts_the_grace_period(logged: l
 
 
 async def test_the_first_round_starts_one_full_period_after_the_job_was_added() -> None:
-    """Spec: recommender:6.1."""
+    """Spec: recommender:6.1, recommender:13.18."""
     loop, starts, twice = asyncio.get_running_loop(), list[float](), asyncio.Event()
 
     async def job() -> None:
@@ -167,7 +167,7 @@ async def test_the_first_round_starts_one_full_period_after_the_job_was_added() 
 
 
 async def test_the_first_round_may_start_at_once_and_the_second_one_period_later() -> None:
-    """Spec: performance:R-6."""
+    """Spec: performance:R-6, recommender:13.18."""
     loop, starts, twice = asyncio.get_running_loop(), list[float](), asyncio.Event()
 
     async def job() -> None:
