@@ -46,7 +46,7 @@ class CheckpointSettings:
     Args:
         resource: Where they are.
         workers: How many VPAs are written at a time, and at least in every round.
-        budget: Time after which no further VPA is begun.
+        budget: Time after which no further VPA is begun, and no further orphan removed.
         gc_interval: Time between two searches for orphans.
         namespace: The only one that is served; empty for all.
         ignored: Namespaces that are not served.
@@ -150,15 +150,22 @@ class CheckpointKeeper:
     async def collect_orphans(self, caches: Caches, now: datetime) -> None:
         """Remove checkpoints that belong to no VPA of any recommender, once in every interval.
 
-        A VPA that exists but cannot be read keeps its checkpoints.
+        A VPA that exists but cannot be read keeps its checkpoints. What there is no time for is left to the next round.
         """
         if now - self._collected <= self._settings.gc_interval:
             return
-        self._collected = now
         existing = set(caches.vpas.items()) | set(caches.vpas.unreadable)
-        for (namespace, name), checkpoint in tuple(caches.checkpoints.items().items()):
-            if self._settings.serves(namespace) and (namespace, checkpoint.vpa_name) not in existing:
-                await self._remove(namespace, name, checkpoint.vpa_name)
+        orphans = [
+            (namespace, name, checkpoint.vpa_name)
+            for (namespace, name), checkpoint in caches.checkpoints.items().items()
+            if self._settings.serves(namespace) and (namespace, checkpoint.vpa_name) not in existing
+        ]
+        deadline = self._client.pacing.monotonic() + self._settings.budget.total_seconds()
+        for place, orphan in enumerate(orphans):
+            if place and self._client.pacing.monotonic() >= deadline:
+                return
+            await self._remove(*orphan)
+        self._collected = now
 
     async def _remove(self, namespace: str, name: str, vpa: str) -> None:
         # The name is the object's own: one that another engine made need not be called as ours would be.

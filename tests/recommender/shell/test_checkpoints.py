@@ -25,6 +25,7 @@ from tests.autoscaling.kube.scripted import client_of
 from tests.builders import T0
 from tests.embedded import Json, client_for
 from tests.recommender.scene import HOUR, MINUTE, Scene, of_one_container, pod, vpa
+from tests.recommender.shell.stage import until
 
 pytestmark = pytest.mark.anyio
 MI = 2**20
@@ -199,22 +200,54 @@ async def test_when_time_is_up_each_worker_has_still_written_one(row: str, budge
     assert len(names_of(server)) == min(2 * count, 5), f"{row}: those that were never written come first"
 
 
+def slow_down(server: ApiServer, clock: HeldPacing, verb: str) -> None:
+    """Let each call of a verb take half a minute."""
+
+    def passes(_path: str, _query: dict[str, str]) -> bool:
+        clock.seconds += 30
+        return False
+
+    server.faults.add(Fault(Refuse(HTTPStatus.CONFLICT), verb=verb, count=None, when=passes))
+
+
 async def test_once_time_is_up_no_further_vpa_is_begun() -> None:
     """Spec: recommender:6.3, recommender:13.10: calls that take long hold up the round for no longer than one each."""
     server, clock = server_of(ApiGroup.EVENKEEL), HeldPacing()
     scene = Scene().follow(*(vpa(f"v{number}") for number in range(9))).observe(pod("p"))
-
-    def take_half_a_minute(_path: str, _query: dict[str, str]) -> bool:
-        clock.seconds += 30
-        return False
-
-    server.faults.add(Fault(Refuse(HTTPStatus.CONFLICT), verb="patch", count=None, when=take_half_a_minute))
+    slow_down(server, clock, "patch")
     async with serve(server, tls=False) as endpoint, client_of(endpoint.url, clock) as (client, _):
         limits = timedelta(seconds=100), timedelta(hours=1)
         settings = CheckpointSettings(checkpoints(ApiGroup.EVENKEEL), 2, *limits, "", frozenset())
         await CheckpointKeeper(client, settings, T0).write(scene.model, Caches(client, ApiGroup.EVENKEEL, ""), T0)
     # After 60 seconds both workers begin one more, after 120 none.
     assert len(names_of(server)) == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "budget", "left"), [("recommender:13.10", 60, [2, 0]), ("recommender:13.10", 0, [3, 2])]
+)
+async def test_orphans_that_there_is_no_time_for_are_left_to_the_next_round(
+    row: str, budget: int, left: list[int]
+) -> None:
+    server, clock, group = server_of(ApiGroup.EVENKEEL), HeldPacing(), ApiGroup.EVENKEEL
+    for number in range(4):
+        metadata = {"name": f"gone-c{number}", "namespace": "default"}
+        spec = {"vpaObjectName": "gone", "containerName": f"c{number}"}
+        kind = "VerticalPodAutoscalerCheckpoint"
+        server.store.create({"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec})
+    slow_down(server, clock, "delete")
+    async with serve(server, tls=False) as endpoint, client_of(endpoint.url, clock) as (client, _):
+        caches = Caches(client, group, "")
+        caches.start()
+        await caches.wait_synced(10)
+        limits = timedelta(seconds=budget), timedelta(hours=1)
+        settings = CheckpointSettings(checkpoints(group), 2, *limits, "", frozenset())
+        keeper = CheckpointKeeper(client, settings, T0)
+        for expected in left:
+            await keeper.collect_orphans(caches, T0 + 2 * HOUR)
+            await until(lambda: len(caches.checkpoints.items()) == len(names_of(server)))
+            assert len(names_of(server)) == expected, row
+        await caches.stop()
 
 
 @pytest.mark.parametrize(
