@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from typing import TypeVar
-
-import structlog
 
 from autoscaling.behaviour import UPSTREAM, Behaviour, HpaConflict
 from autoscaling.errors import InvalidObjectError
@@ -38,8 +36,8 @@ from autoscaling.wire.pods import decode_pod_outline, decode_pod_outline_with_si
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.oom import OomRecord
-from recommender.oom_detection import oom_kills, oom_kills_at_first_sight, oom_kills_of_run
 from recommender.resource_reads import ReadingTally
+from recommender.shell.noticed_kills import NoticedKills
 from recommender.wire.checkpoints import decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
 
@@ -47,10 +45,6 @@ KNOWN_PODS = "status.phase!=Pending"
 """Pods that have started; finished ones stay until they are deleted (recommender 3.3)."""
 
 _EVICTIONS = "reason=Evicted"
-_WAITING_KILLS = 5000
-_REPORTED_EVERY = 1000
-
-log = structlog.get_logger()
 
 Evictions = tuple[OomRecord, ...]
 T = TypeVar("T")
@@ -68,6 +62,7 @@ class Caches:
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
+        kills: OOM kills noticed since the last round.
         readings: From where the resources of all known containers are read.
         left_out: How many states of objects could not be read since the last look, by kind.
         events: Takes events on VPAs that cannot be read; None while those are not told of there.
@@ -80,17 +75,12 @@ class Caches:
         namespace: str,
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
-        self._kills: deque[OomRecord] = deque()
-        self._earlier_kills: deque[OomRecord] = deque(maxlen=_WAITING_KILLS)
-        self._minds_first_sight = behaviour.oom_without_samples
-        self._follows_runs = behaviour.jobs_and_cronjobs_match_by_owner
-        self._killed: dict[tuple[str, str], Pod] = {}
-        self._dropped = 0
+        self.kills = NoticedKills(behaviour)
         self.readings = ReadingTally()
         self.left_out: Counter[str] = Counter()
         self.events: EventRecorder | None = None
         self.controllers = ControllerCache(
-            client, namespace, self._telling(Workload), runs_match_by_owner=self._follows_runs
+            client, namespace, self._telling(Workload), runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner
         )
         told_of_vpas, resource = self._telling(Vpa), vertical_pod_autoscalers(group)
         self.vpas = WatchedStore(
@@ -174,63 +164,19 @@ class Caches:
         if self.events is not None:
             self.events.record(draft)
 
-    def take_kills(self) -> list[OomRecord]:
-        """Return the OOM kills noticed since the last call."""
-        kills = list(self._kills)
-        self._kills.clear()
-        return kills
-
-    def take_earlier_kills(self) -> list[OomRecord]:
-        """Return the OOM kills that showed in the first list of pods; whether they are news is not known here."""
-        kills = list(self._earlier_kills)
-        self._earlier_kills.clear()
-        return kills
-
     def take_left_out(self) -> dict[str, int]:
         """Return how many states of objects could not be read since the last call, by kind."""
         found = dict(self.left_out)
         self.left_out.clear()
         return found
 
-    def take_killed(self) -> list[Pod]:
-        """Return the pods as they were at OOM kills since the last call, where runs of Jobs are followed.
-
-        A pod may have come, been killed and gone since the last round.
-        """
-        killed = list(self._killed.values())
-        self._killed.clear()
-        return killed
-
     def _pod_changed(self, change: Change[Pod]) -> None:
         self.readings.replace(change.old, change.new)
-        if change.new is None:
-            return
-        kills: Evictions = ()
-        if change.old is not None:
-            kills = oom_kills(change.old, change.new)
-        elif not self.pods.is_synced:
-            if self._minds_first_sight:
-                self._earlier_kills.extend(oom_kills_at_first_sight(change.new))
-        elif self._minds_first_sight:
-            kills = oom_kills_at_first_sight(change.new)
-        elif self._follows_runs:
-            kills = oom_kills_of_run(change.new)
-        self.readings.add(change.new, (kill.container for kill in kills))
-        self._notice(kills)
-        if kills and self._follows_runs and len(self._killed) < _WAITING_KILLS:
-            self._killed[change.key] = change.new
+        if change.new is not None:
+            kills = self.kills.look(change, is_synced=self.pods.is_synced)
+            self.readings.add(change.new, (kill.container for kill in kills))
 
     def _event_changed(self, change: Change[Evictions]) -> None:
         # An event that changes has been seen before; only a new one tells of an eviction.
         if change.old is None and change.new is not None:
-            self._notice(change.new)
-
-    def _notice(self, kills: Evictions) -> None:
-        """Keep kills until the next round; the oldest make room when there are too many."""
-        for kill in kills:
-            if len(self._kills) >= _WAITING_KILLS:
-                self._kills.popleft()
-                self._dropped += 1
-                if self._dropped % _REPORTED_EVERY == 1:
-                    log.warning("OOM kills dropped", dropped=self._dropped, kept=_WAITING_KILLS)
-            self._kills.append(kill)
+            self.kills.notice(change.new)

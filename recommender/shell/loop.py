@@ -81,7 +81,7 @@ class Loop:
 
         Spec: recommender 6.4, 7.
         """
-        earlier_kills = self.parts.caches.take_earlier_kills()
+        earlier_kills = self.parts.caches.kills.take_earlier()
         if self.parts.history is not None:
             await self._load_past(self.parts.history)
             return
@@ -202,7 +202,7 @@ class Loop:
         caches, pods = self.parts.caches, self.parts.caches.pods.snapshot()
         current = dict(caches.pods.items().items())
         # A pod that was killed and is gone is looked at once more, or its kill would be nobody's.
-        gone = [pod for pod in caches.take_killed() if (pod.namespace, pod.name) not in current]
+        gone = [pod for pod in caches.kills.take_pods() if (pod.namespace, pod.name) not in current]
         # With the memory saver a pod that was left out may be wanted by a VPA that is new.
         is_each_due = self.model.settings.memory_saver
         due = await self._owners.to_observe([*pods, *gone], self.seen, is_each_due=is_each_due)
@@ -234,7 +234,7 @@ class Loop:
     def _take_kills(self, now: datetime) -> None:
         """Take in the OOM kills noticed since the last round, and those that wait for their pods."""
         held = ROUNDS_HELD if self.settings.behaviour.oom_without_samples else 0
-        settled = settle(self.model, self.waiting_ooms, self.parts.caches.take_kills(), now, held)
+        settled = settle(self.model, self.waiting_ooms, self.parts.caches.kills.take(), now, held)
         self.waiting_ooms = settled.waiting
         self._show_quality(settled.needs, MEMORY, is_oom=True)
         for kill, became in settled.outcomes:

@@ -108,12 +108,12 @@ async def test_more_kills_than_may_wait_push_out_the_oldest_and_block_nothing(
         await caches.wait_synced(10)
         server.store.create(eviction("many", kills))
         await until(lambda: len(caches.evictions.items()) == 1)
-        found = caches.take_kills()
+        found = caches.kills.take()
         assert (len(found), found[0].container) == (MOST_WAITING, oldest_kept), row
         assert found[-1].container == f"c{kills - 1}"
         server.store.create(eviction("next"))
         await until(lambda: len(caches.evictions.items()) == 2)
-        assert [kill.container for kill in caches.take_kills()] == ["c0"]
+        assert [kill.container for kill in caches.kills.take()] == ["c0"]
         await caches.stop()
 
 
@@ -127,13 +127,13 @@ async def test_a_watch_that_begins_anew_tells_of_no_eviction_twice() -> None:
         caches = Caches(client, GROUP, "")
         caches.start()
         await caches.wait_synced(10)
-        assert len(caches.take_kills()) == 1
+        assert len(caches.kills.take()) == 1
         await until(lambda: server.watches.close("/events$") == 1)
         await clock.asleep()
         server.store.create(eviction("new"))
         await clock.advance(1)
         await until(lambda: len(caches.evictions.items()) == 2)
-        assert (caches.evictions.counters.lists, len(caches.take_kills())) == (2, 1)
+        assert (caches.evictions.counters.lists, len(caches.kills.take())) == (2, 1)
         await caches.stop()
 
 
@@ -155,9 +155,9 @@ async def test_a_kill_may_show_when_a_pod_is_first_seen(
         await caches.wait_synced(10)
         server.store.create(killed("web-1"))
         await until(lambda: len(caches.pods.items()) == 2)
-        assert [kill.pod for kill in caches.take_earlier_kills()] == earlier, row
-        assert caches.take_earlier_kills() == []
-        assert [kill.pod for kill in caches.take_kills()] == noticed, row
+        assert [kill.pod for kill in caches.kills.take_earlier()] == earlier, row
+        assert caches.kills.take_earlier() == []
+        assert [kill.pod for kill in caches.kills.take()] == noticed, row
         await caches.stop()
 
 

@@ -164,7 +164,7 @@ async def test_kills_of_other_pods_that_are_new_are_not_counted() -> None:
     async with recommender(server, profile=Profile.UPSTREAM) as loop:
         server.store.create(run_pod("x", killed_at="2026-01-01T00:00:30Z"))
         await until(lambda: len(loop.parts.caches.pods.items()) == 1)
-        assert (loop.parts.caches.take_kills(), loop.parts.caches.take_killed()) == ([], [])
+        assert (loop.parts.caches.kills.take(), loop.parts.caches.kills.take_pods()) == ([], [])
 
 
 async def test_kills_from_before_the_start_are_not_counted_again() -> None:
@@ -173,7 +173,7 @@ async def test_kills_from_before_the_start_are_not_counted_again() -> None:
     cron_job(server, {})
     server.store.create(run_pod(job(server, 0), killed_at="2026-01-01T00:00:30Z"))
     async with recommender(server) as loop:
-        assert loop.parts.caches.take_kills() == []
+        assert loop.parts.caches.kills.take() == []
 
 
 def stateful_set(server: ApiServer, name: str, memory: str) -> None:
