@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from autoscaling.errors import InvalidObjectError
+from autoscaling.runtime.api_group import ApiGroup
 from recommender.checkpoint import (
     ContainerCheckpoint,
     HistogramCheckpoint,
@@ -69,6 +70,16 @@ def test_empty_members_are_left_out() -> None:
         "firstSampleStart": None,
         "lastSampleStart": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "kept"), [("recommender:13.10", "v-c", ""), ("recommender:13.10", "v-c-1a", "v-c-1a")]
+)
+def test_an_object_keeps_its_name(row: str, name: str, kept: str) -> None:
+    body = {"metadata": {"name": name, "namespace": "ns"}, "spec": {"vpaObjectName": "v", "containerName": "c"}}
+    found = decode_checkpoint(json.dumps(body).encode())
+    assert (found.name, found.object_name) == (name, kept), row
+    assert checkpoint_json(found, f"{ApiGroup.EVENKEEL}/v1")["metadata"] == body["metadata"]
 
 
 def test_an_object_without_status_has_no_histograms() -> None:
