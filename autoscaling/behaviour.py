@@ -196,6 +196,14 @@ class Behaviour:
         "Where maxAllowed, or the maximum that flags set for all containers, is less than a container was seen to "
         "need, the VPA has the condition CappedBelowObservedNeed, which names both amounts.",
     )
+    node_fit: bool = _switch(
+        "B-11, case 45",
+        "What is recommended for a pod's containers comes to no more than there is on the node that suits the pod "
+        "best, of those that its node selector, required node affinity and tolerations let it run on, less what pods "
+        "of DaemonSets take there. Each container gets the same share, but no less than its minAllowed where that is "
+        "possible. The VPA then has the condition CappedToNode, and uncappedTarget stays as it was. Otherwise a pod "
+        "may be told to ask for more than any node has, and cannot be scheduled.",
+    )
     low_confidence_and_fetching_history_conditions: bool = _switch(
         "B-8",
         "A VPA has the condition LowConfidence as long as it has a recommendation from less than the interval of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from autoscaling.node import Node, Taint
@@ -11,6 +12,31 @@ from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Tolerati
 _NAME_FIELD: Final = "metadata.name"
 
 _UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What pods ask of the nodes that they are scheduled to, told apart by value.
+
+    Args:
+        labels: Name and value of each label of the node selector.
+        node_terms: Required node affinity, of which one term must hold; None where there is none.
+        tolerations: Taints that they bear.
+    """
+
+    labels: frozenset[tuple[str, str]] = frozenset()
+    node_terms: tuple[NodeTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+    @classmethod
+    def of(cls, placement: Placement) -> Demands:
+        """Return what a placement asks for."""
+        return cls(frozenset(placement.node_selector.items()), placement.node_terms, placement.tolerations)
+
+    @property
+    def placement(self) -> Placement:
+        """A placement that asks for this and for nothing else."""
+        return Placement(dict(self.labels), self.node_terms, self.tolerations)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from autoscaling.matching import Selector
 from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, Controllers, ScaleAnswer
+from autoscaling.placement import Placement
 from autoscaling.pod import Owner
 from autoscaling.resources import ContainerResources
 
@@ -30,6 +31,8 @@ class Workload:
         replicas: ``spec.replicas``, None where the object does not say or the kind has none.
         desired_scheduled: ``status.desiredNumberScheduled`` of a DaemonSet, else 0.
         template: What the containers of its pod template ask for, init containers included; a CronJob's is not read.
+        placement: Where its pod template lets pods run; None where that is not known. Only that of a Deployment, a
+            DaemonSet or a StatefulSet is read.
     """
 
     kind: str
@@ -42,6 +45,7 @@ class Workload:
     replicas: int | None = None
     desired_scheduled: int = 0
     template: Template = field(default_factory=lambda: NO_TEMPLATE)
+    placement: Placement | None = None
 
     @property
     def ref(self) -> ObjectRef:

@@ -28,6 +28,7 @@ from recommender.recommendation_table import RecommendationTable
 from recommender.settings import EstimatorSettings
 from recommender.status import (
     CAPPED_BELOW_NEED,
+    CAPPED_TO_NODE,
     FETCHING_HISTORY,
     HPA_CONFLICT,
     LOW_CONFIDENCE,
@@ -68,6 +69,7 @@ def judged_types(behaviour: Behaviour) -> frozenset[str]:
     judged = {
         HPA_CONFLICT: behaviour.hpa_conflict is not HpaConflict.OFF,
         CAPPED_BELOW_NEED: behaviour.capped_below_need,
+        CAPPED_TO_NODE: behaviour.node_fit,
         LOW_CONFIDENCE: behaviour.low_confidence_and_fetching_history_conditions,
         FETCHING_HISTORY: behaviour.low_confidence_and_fetching_history_conditions,
         USAGE_FALLBACK: behaviour.low_confidence_and_fetching_history_conditions,

@@ -8,13 +8,15 @@ Spec: recommender 3.2; performance R-9.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from autoscaling.hpa import HorizontalScaling
 from autoscaling.matching import Operator, Selector
 from autoscaling.ownership import ControllerKey
+from autoscaling.scheduling import Demands
+from autoscaling.targets import WorkloadKey
 from autoscaling.vpa import Vpa
 from recommender.aggregation import SharingKey
 from recommender.instants import NEVER
@@ -24,6 +26,38 @@ _Label = tuple[str, str, str]
 
 _Key = TypeVar("_Key")
 _Entry = TypeVar("_Entry")
+
+
+Room = tuple[int, int]
+"""Millicores and bytes."""
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """What pods of one label set have in common with regard to nodes.
+
+    Attributes:
+        key: What it is told by.
+        label_set: Theirs.
+        demands: What they ask of a node; of a DaemonSet's pods without its node affinity, in place of which each pod
+            names its node.
+        daemon_set: The DaemonSet that they are of; None for others.
+        requests: What each container asks for that runs as long as the pod.
+        overhead: What the pod costs besides its containers.
+        total: What the pod asks for as a whole.
+        parts: What the key names by identity, kept so that nothing else comes to be known by it.
+        pods: How many there are.
+    """
+
+    key: tuple[object, ...]
+    label_set: LabelSet
+    demands: Demands
+    daemon_set: WorkloadKey | None
+    requests: Mapping[str, Room]
+    overhead: Room
+    total: Room
+    parts: tuple[object, ...] = ()
+    pods: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +70,7 @@ class LabelSet:
         pods: Number of known pods, of whatever phase.
         aggregates: Container name to aggregate row.
         vpas: VPAs that select them, in the order in which they were linked.
+        shapes: What they look like to nodes, by key; empty where nobody asks.
     """
 
     namespace: str
@@ -43,6 +78,7 @@ class LabelSet:
     pods: int = 0
     aggregates: dict[str, int] = field(default_factory=dict)
     vpas: dict[TrackedVpa, None] = field(default_factory=dict)
+    shapes: dict[tuple[object, ...], Shape] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from autoscaling.pod import PodPhase
-from recommender.label_sets import LabelSet
+from recommender.label_sets import LabelSet, Shape
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +23,7 @@ class PodState:
         names: Containers ever seen in it.
         rows: Their rows in the container table, in the same order.
         init_names: Names of its init containers, but for sidecars that count as containers.
+        shape: What it looks like to nodes; None where nobody asks.
     """
 
     name: str
@@ -31,6 +32,7 @@ class PodState:
     names: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
     init_names: tuple[str, ...] = ()
+    shape: Shape | None = None
 
     def add(self, container: str, row: int) -> None:
         """Note a container that was not seen before, and its row."""

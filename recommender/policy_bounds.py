@@ -150,6 +150,15 @@ class PolicyBounds:
         row = places[CONTROLLED.index(resource)]
         return np.where(self.typed.is_zero[row], NONE, row)
 
+    def lower(self, resource: str) -> Integers:
+        """Return the lower bounds in force of one resource, rounded up to whole amounts.
+
+        Returns:
+            int64[groups], 0 for none; without any column where no group has bounds.
+        """
+        least = self._in_force(self.minimum, resource)
+        return np.where(least == NONE, 0, self.typed.ceilings[resource][least])
+
     def upper(self, resource: str) -> Integers:
         """Return the upper bounds in force of one resource, rounded up to whole amounts.
 

@@ -57,6 +57,8 @@ class RecommendationTable:
         typed: The quantities that bounds name.
         humanizes_memory: Whether memory is written with two decimals of its largest binary unit.
         adjusted: By the place of their VPA, recommendations that the columns do not tell.
+        is_cut: Whether amounts have been cut, so that a target may be another than the uncapped one although no bound
+            has taken its place.
     """
 
     groups: Groups
@@ -66,6 +68,7 @@ class RecommendationTable:
     typed: TypedQuantities = NOTHING_TYPED
     humanizes_memory: bool = False
     adjusted: Mapping[int, Recommendation] = field(default_factory=dict)
+    is_cut: bool = False
 
     def __len__(self) -> int:
         """Number of VPAs."""

@@ -21,6 +21,7 @@ LOW_CONFIDENCE: Final = "LowConfidence"
 FETCHING_HISTORY: Final = "FetchingHistory"
 HPA_CONFLICT: Final = "HPAConflict"
 CAPPED_BELOW_NEED: Final = "CappedBelowObservedNeed"
+CAPPED_TO_NODE: Final = "CappedToNode"
 USAGE_FALLBACK: Final = "UsageFallback"
 STRATEGY_UNAVAILABLE: Final = "StrategyUnavailable"
 OWN_TYPES: Final = frozenset(
@@ -33,6 +34,7 @@ OWN_TYPES: Final = frozenset(
         FETCHING_HISTORY,
         HPA_CONFLICT,
         CAPPED_BELOW_NEED,
+        CAPPED_TO_NODE,
         USAGE_FALLBACK,
         STRATEGY_UNAVAILABLE,
     }

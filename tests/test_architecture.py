@@ -129,8 +129,8 @@ def _rules_of_admission() -> set[str]:
 
 RECOMMENDER_SECTIONS = {"1": 4, "2": 3, "3": 5, "4": 4, "6": 4, "8": 3, "9": 3, "11": 3, "13": 20}
 """How many parts each section of the recommender has; those without parts are listed below."""
-RECOMMENDER_BEYOND = (*range(1, 9), 10, 14, 15, 16, 19, 32, 44)
-RECOMMENDER_CASES = (9, 11, 12, 15, 16, 17, 18, 20, 22, 39, 40, 43)
+RECOMMENDER_BEYOND = (*range(1, 9), 10, 11, 14, 15, 16, 19, 32, 44)
+RECOMMENDER_CASES = (9, 11, 12, 15, 16, 17, 18, 20, 22, 39, 40, 43, 45)
 
 
 def _rules_of_the_recommender() -> set[str]:

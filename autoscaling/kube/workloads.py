@@ -13,7 +13,9 @@ from autoscaling.kube.decoders import Decoder
 from autoscaling.kube.paths import Resource
 from autoscaling.kube.table import Key
 from autoscaling.matching import NOTHING, Selector, of_label_selector, of_labels
+from autoscaling.placement import Placement
 from autoscaling.pod import Owner
+from autoscaling.wire.placements import decode_placement
 from autoscaling.wire.pod_parts import ABSENT, template_of
 from autoscaling.workload import NO_TEMPLATE, Template, Workload
 
@@ -157,6 +159,18 @@ class _CronJob(_Wire, frozen=True):
     spec: _CronSpec = _CronSpec()
 
 
+class _PlacingSpec(_Wire, frozen=True):
+    template: msgspec.Raw = ABSENT
+
+
+class _Placing(_Wire, frozen=True):
+    """Deployment, DaemonSet, StatefulSet, with its pod template as it stands there."""
+
+    spec: _PlacingSpec = _PlacingSpec()
+
+
+_PLACED_KINDS = frozenset({paths.DEPLOYMENTS.kind, paths.DAEMON_SETS.kind, paths.STATEFUL_SETS.kind})
+_PLACING = msgspec.json.Decoder(_Placing)
 _SELECTING = msgspec.json.Decoder(_Selecting)
 _REPLICATION_CONTROLLER = msgspec.json.Decoder(_ReplicationController)
 _CRON_JOB = msgspec.json.Decoder(_CronJob)
@@ -189,6 +203,7 @@ def workload_decoder(kind: str) -> Decoder[Workload]:
             replicas=replicas,
             desired_scheduled=desired_scheduled,
             template=template,
+            placement=_placement(body) if kind in _PLACED_KINDS else None,
         )
         return (metadata.namespace, metadata.name), metadata.resource_version, workload
 
@@ -202,6 +217,15 @@ def _read_selecting(body: bytes) -> _Parts:
     read = _SELECTING.decode(body)
     spec, scheduled = read.spec, read.status.desired_number_scheduled
     return read.metadata, _selector(spec.selector), spec.replicas, scheduled, spec.template.read
+
+
+def _placement(body: bytes) -> Placement | None:
+    """Read where the pods of a template may run; where that cannot be read the workload counts all the same."""
+    template = _PLACING.decode(body).spec.template
+    try:
+        return decode_placement(bytes(template))
+    except (msgspec.MsgspecError, InvalidQuantityError):
+        return None
 
 
 def _read_replication_controller(body: bytes) -> _Parts:

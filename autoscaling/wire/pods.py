@@ -189,6 +189,24 @@ def decode_pod_outline_with_sidecars(raw: bytes) -> Pod:
     return with_sidecars(_decode(raw, counts_sidecars=True, is_outline=True))
 
 
+def decode_placed_pod_outline(raw: bytes) -> Pod:
+    """Read one pod as ``decode_pod_outline`` does, with where it may run (beyond:B-11).
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    return _decode(raw, counts_sidecars=False, is_outline=True, is_placed=True)
+
+
+def decode_placed_pod_outline_with_sidecars(raw: bytes) -> Pod:
+    """Read one pod as ``decode_placed_pod_outline`` does, whose sidecars count as containers (beyond:B-16).
+
+    Raises:
+        InvalidObjectError: As ``decode_pod``.
+    """
+    return with_sidecars(_decode(raw, counts_sidecars=True, is_outline=True, is_placed=True))
+
+
 def _decode(raw: bytes, *, counts_sidecars: bool, is_outline: bool = False, is_placed: bool = False) -> Pod:
     """Read one pod.
 

@@ -18,8 +18,10 @@ from autoscaling.kube.events import EventRecorder
 from autoscaling.kube.invalid_objects import telling
 from autoscaling.kube.optional import OptionalStore
 from autoscaling.kube.paths import (
+    DAEMON_SETS,
     EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
+    NODES,
     PODS,
     Selection,
     checkpoints,
@@ -27,14 +29,22 @@ from autoscaling.kube.paths import (
 )
 from autoscaling.kube.table import Change
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
+from autoscaling.node import Node
 from autoscaling.pod import Pod
 from autoscaling.runtime.startup import logging_callbacks
 from autoscaling.vpa import Vpa
 from autoscaling.wire.hpas import decode_hpa
+from autoscaling.wire.nodes import decode_node
 from autoscaling.wire.objects import decode_vpa
-from autoscaling.wire.pods import decode_pod_outline, decode_pod_outline_with_sidecars
+from autoscaling.wire.pods import (
+    decode_placed_pod_outline,
+    decode_placed_pod_outline_with_sidecars,
+    decode_pod_outline,
+    decode_pod_outline_with_sidecars,
+)
 from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
+from recommender.node_fit import KnownNodes
 from recommender.oom import OomRecord
 from recommender.resource_reads import ReadingTally
 from recommender.shell.noticed_kills import NoticedKills
@@ -43,6 +53,14 @@ from recommender.wire.eviction_events import decode_eviction
 
 KNOWN_PODS = "status.phase!=Pending"
 """Pods that have started; finished ones stay until they are deleted (recommender 3.3)."""
+
+_POD_DECODERS = {
+    (False, False): decode_pod_outline,
+    (False, True): decode_pod_outline_with_sidecars,
+    (True, False): decode_placed_pod_outline,
+    (True, True): decode_placed_pod_outline_with_sidecars,
+}
+"""How pods are read, by whether where they may run is asked for and whether their sidecars count."""
 
 _EVICTIONS = "reason=Evicted"
 
@@ -57,11 +75,12 @@ class Caches:
         client: Calls to the API server.
         group: API group of VPAs and checkpoints.
         namespace: Only this one; empty for all.
-        behaviour: Whether horizontal autoscalers are watched, too, whether Jobs are known by their owners, whether
-            native sidecars count as containers, and whether OOM kills count that show when a pod is first seen.
+        behaviour: Whether horizontal autoscalers and nodes are watched, too, whether Jobs are known by their owners,
+            whether native sidecars count as containers, and whether OOM kills count that show when a pod is first seen.
 
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
+        nodes: Nodes; None where they are not watched, as where one namespace alone does not tell what DaemonSets take.
         kills: OOM kills noticed since the last round.
         readings: From where the resources of all known containers are read.
         left_out: How many states of objects could not be read since the last look, by kind.
@@ -97,11 +116,11 @@ class Caches:
             identified(decode_checkpoint),
             self._telling(ContainerCheckpoint),
         )
-        told = self._telling(Pod)
+        told, asks_for_nodes = self._telling(Pod), behaviour.node_fit and not namespace
         self.pods = WatchedStore(
             client,
             Selection(PODS, namespace, field_selector=KNOWN_PODS),
-            versioned(decode_pod_outline_with_sidecars if behaviour.native_sidecars else decode_pod_outline),
+            versioned(_POD_DECODERS[asks_for_nodes, behaviour.native_sidecars]),
             StoreCallbacks(self._pod_changed, told.on_unreadable, told.on_trouble),
         )
         told_of_events = self._telling(tuple)
@@ -115,6 +134,14 @@ class Caches:
         if behaviour.hpa_conflict is not HpaConflict.OFF:
             selection = Selection(HORIZONTAL_POD_AUTOSCALERS, namespace)
             self.hpas = OptionalStore(client, selection, versioned(decode_hpa), self._telling(Hpa))
+        self.nodes: OptionalStore[Node] | None = None
+        if asks_for_nodes:
+            self.nodes = OptionalStore(client, Selection(NODES), identified(decode_node), self._telling(Node))
+
+    @property
+    def _optional(self) -> tuple[OptionalStore[Hpa] | OptionalStore[Node], ...]:
+        """What is good to know, but need not be allowed to be listed."""
+        return tuple(store for store in (self.hpas, self.nodes) if store is not None)
 
     def _telling(self, kind: type[T]) -> StoreCallbacks[T]:
         """Return callbacks that log what cannot be read or reached, and count what cannot be read."""
@@ -130,8 +157,7 @@ class Caches:
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
         stores = [self.vpas.start(), self.checkpoints.start(), self.pods.start(), self.evictions.start()]
-        if self.hpas is not None:
-            stores.append(self.hpas.start())
+        stores += [store.start() for store in self._optional]
         return [*stores, *self.controllers.start()]
 
     async def stop(self) -> None:
@@ -142,11 +168,11 @@ class Caches:
             self.pods.stop(),
             self.evictions.stop(),
             self.controllers.stop(),
-            *([self.hpas.stop()] if self.hpas is not None else []),
+            *(store.stop() for store in self._optional),
         )
 
     async def wait_synced(self, seconds: float) -> None:
-        """Wait until everything has been listed completely, but for horizontal autoscalers that may not be listed.
+        """Wait until everything has been listed completely, but for what is optional and may not be listed.
 
         Raises:
             ApiError: Something was not in time; says what and why.
@@ -157,8 +183,16 @@ class Caches:
             self.pods.wait_synced(seconds),
             self.evictions.wait_synced(seconds),
             self.controllers.wait_synced(seconds),
-            *([self.hpas.wait_settled(seconds)] if self.hpas is not None else []),
+            *(store.wait_settled(seconds) for store in self._optional),
         )
+
+    def known_nodes(self) -> KnownNodes | None:
+        """Return the nodes and what else tells of their room; do not keep it over an await. None where not known."""
+        if self.nodes is None or not self.nodes.is_known:
+            return None
+        daemon_sets = self.controllers.stores[DAEMON_SETS.kind].snapshot()
+        workloads, versions = self.controllers.known().workloads, self.controllers.versions
+        return KnownNodes(self.nodes.snapshot(), daemon_sets, workloads, versions)
 
     def _record(self, draft: EventDraft) -> None:
         if self.events is not None:

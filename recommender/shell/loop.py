@@ -22,6 +22,7 @@ from recommender.garbage import collect, doubtful_vpas, is_due
 from recommender.instants import instant
 from recommender.kept_targets import KeptTargets
 from recommender.label_sets import TrackedVpa
+from recommender.node_fit import NodeFit
 from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
 from recommender.quality import usage_quality
@@ -66,6 +67,7 @@ class Loop:
     _versions: tuple[int, ...] = ()
     _owners: OwnerFollower = field(init=False)
     _updates: StatusUpdates = field(init=False)
+    _fit: NodeFit | None = None
     _strategy_faults: FaultReporter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +76,8 @@ class Loop:
         self.model.key_of = self._owners.keys
         self.model.strategies.sample_length = self.settings.interval
         self._strategy_faults = FaultReporter(self.parts.metrics.strategy_errors)
-        self._updates = StatusUpdates(self.settings, self.parts, self.model)
+        self._fit = NodeFit() if self.parts.caches.nodes is not None else None
+        self._updates = StatusUpdates(self.settings, self.parts, self.model, self._fit)
 
     async def load_history(self) -> None:
         """Take in what is stored, before the first round: checkpoints, or history from Prometheus.
@@ -151,6 +154,8 @@ class Loop:
             await self.load_usage()
         with step.labels("DeleteRemovedPods").time():
             for namespace, name in vanished:
+                if self._fit is not None:
+                    self._fit.forget(self.model, (namespace, name))
                 self.model.forget_pod(namespace, name)
         with step.labels("UpdateVPAs").time():
             await self.update_vpas()
@@ -209,6 +214,8 @@ class Loop:
         with collector_paused():
             for pod in due:
                 self.model.observe_pod(pod, now)
+            if self._fit is not None:
+                self._fit.observe(self.model, due)
         vanished = [key for key in self.model.pods if key not in current and key not in caches.pods.unreadable]
         self.seen = current
         return vanished

@@ -17,6 +17,7 @@ from recommender.cluster_model import ClusterModel, NamespacedName
 from recommender.due_statuses import DueStatuses, RoundFindings, due_statuses
 from recommender.hpa_conflict import note_horizontal_scaling
 from recommender.label_sets import TrackedVpa
+from recommender.node_fit import NodeFit
 from recommender.observed_statuses import ObservedStatuses
 from recommender.recommending import recommend
 from recommender.removed_containers import without_removed
@@ -34,12 +35,14 @@ class StatusUpdates:
     """Recommends for all VPAs and writes their statuses.
 
     Attributes:
+        fit: Holds what is recommended to what nodes have; None where nobody asks.
         missing_since: Since when each VPA has been without a recommendation, and when that was last reported.
     """
 
     settings: LoopSettings
     parts: Parts
     model: ClusterModel
+    fit: NodeFit | None = None
     missing_since: dict[NamespacedName, datetime] = field(default_factory=dict)
     _observed: ObservedStatuses[StatusFrame] = field(init=False)
     _rule: WriteRule = field(init=False)
@@ -79,6 +82,9 @@ class StatusUpdates:
             groups = without_removed(self.model, groups, now)
         groups = self.model.strategies.applied(groups, now)
         recommended = recommend(self.model, groups, self.settings.estimator, self.settings.rendering, behaviour)
+        known = caches.known_nodes()
+        if self.fit is not None and known is not None:
+            recommended = self.fit.applied(recommended, known)
         judged, standing = judged_types(behaviour), self.parts.standing
         findings = RoundFindings(
             recommended.recommendations,

@@ -124,9 +124,9 @@ def _entries(table: RecommendationTable, groups: Integers) -> list[str]:
     """Return what the columns tell of some groups."""
     names = [_text(table.groups.names[group]) for group in groups.tolist()]
     columns = [texts(groups, vector) for vector in BOUNDED for texts in (table.cpu_texts, table.memory_texts)]
-    # Where nothing is bounded the uncapped target is the target.
+    # Where nothing is bounded or cut the uncapped target is the target.
     uncapped = columns[:2]
-    if table.typed.quantities:
+    if table.typed.quantities or table.is_cut:
         uncapped = [texts(groups, UNCAPPED_TARGET) for texts in (table.cpu_texts, table.memory_texts)]
     entries = [
         f'{{"containerName":{name},"target":{{"cpu":"{target_cpu}","memory":"{target_memory}"}},'

@@ -8,7 +8,7 @@ import pytest
 
 from autoscaling.node import Node, Taint
 from autoscaling.placement import NodeRequirement, NodeTerm, Placement, Toleration
-from autoscaling.scheduling import may_run_on, tolerates
+from autoscaling.scheduling import Demands, may_run_on, tolerates
 
 NODE = Node("node1")
 GPU = Taint("gpu", "yes", "NoSchedule")
@@ -88,3 +88,10 @@ CORDON = Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedul
 )
 def test_taints_and_cordons(row: str, subject: Node, tolerations: tuple[Toleration, ...], *, fits: bool) -> None:
     assert may_run_on(subject, Placement(tolerations=tolerations)) is fits, row
+
+
+def test_demands_are_told_apart_by_value() -> None:
+    placement = Placement({"zone": "a"}, (NAMED,), (CORDON,))
+    one, same = Demands.of(placement), Demands.of(replace(placement, is_tied=True, priority=5))
+    assert (one, hash(one), one.placement) == (same, hash(same), placement), "beyond:B-11"
+    assert one != Demands.of(Placement({"zone": "b"}, (NAMED,), (CORDON,)))

@@ -29,6 +29,7 @@ def _recommender(group: str) -> set[str]:
         "pods: list watch",
         "events: list watch create patch",
         "autoscaling/horizontalpodautoscalers: list watch",
+        "nodes: list watch",
         *_TARGETS,
     }
 

@@ -24,9 +24,12 @@ from autoscaling.vpa import (
 from recommender.estimator import Estimates
 from recommender.grouping import Groups
 from recommender.label_sets import TrackedVpa
+from recommender.node_caps import fitted_to_nodes
+from recommender.node_rooms import NodeRoom
 from recommender.postprocess import recommendations
 from recommender.recommendation_table import RecommendationTable
 from recommender.settings import RenderingSettings
+from recommender.vpa_rooms import RoomColumns
 from tests.builders import T0, amounts
 from tests.recommender.scene import APP, vpa
 
@@ -103,6 +106,15 @@ def rounds(draw: st.DrawFn) -> Drawn:
     return Drawn(
         groups, Estimates(cpu, memory), RenderingSettings(humanize_memory=is_humanised, maximum=amounts(maximum))
     )
+
+
+@st.composite
+def fitted(draw: st.DrawFn, drawn: Drawn) -> RecommendationTable:
+    """Draw the recommendations of a round, as they are or held to what a node has."""
+    table, count = drawn.table, len(drawn.groups.vpas)
+    nodes = draw(st.just(()) | st.builds(NodeRoom, st.just("n"), AMOUNTS, AMOUNTS).map(lambda room: (room,)))
+    nowhere = np.zeros(count, dtype=np.int64)
+    return fitted_to_nodes(table, RoomColumns(nowhere, (nodes,), np.stack((nowhere, nowhere)))).table
 
 
 @st.composite

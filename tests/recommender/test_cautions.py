@@ -19,6 +19,7 @@ from recommender.recommending import recommend
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.status import (
     CAPPED_BELOW_NEED,
+    CAPPED_TO_NODE,
     FETCHING_HISTORY,
     HPA_CONFLICT,
     LOW_CONFIDENCE,
@@ -54,6 +55,7 @@ def cautions(
             {
                 HPA_CONFLICT,
                 CAPPED_BELOW_NEED,
+                CAPPED_TO_NODE,
                 LOW_CONFIDENCE,
                 FETCHING_HISTORY,
                 USAGE_FALLBACK,
@@ -64,6 +66,7 @@ def cautions(
         ("beyond:B-14", replace(UPSTREAM, hpa_conflict=HpaConflict.DERIVE), {HPA_CONFLICT}),
         ("beyond:B-10", replace(UPSTREAM, strategies=True), {STRATEGY_UNAVAILABLE}),
         ("beyond:B-15", replace(UPSTREAM, capped_below_need=True), {CAPPED_BELOW_NEED}),
+        ("beyond:B-11", replace(UPSTREAM, node_fit=True), {CAPPED_TO_NODE}),
         (
             "beyond:B-8",
             replace(UPSTREAM, low_confidence_and_fetching_history_conditions=True),

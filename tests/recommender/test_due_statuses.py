@@ -24,7 +24,7 @@ from recommender.status import Findings, VpaStatus, status_after
 from recommender.wire.status_patches import StatusFrame, conditions_text, due_patches, status_patch
 from recommender.write_rule import LONGEST_SILENCE, WriteRule
 from tests.builders import T0
-from tests.recommender.rounds import CONDITIONS, PROVIDED, Drawn, carrying, rounds, stored
+from tests.recommender.rounds import CONDITIONS, PROVIDED, Drawn, carrying, fitted, rounds, stored
 from tests.recommender.scene import APP, MINUTE, integers, vpa
 
 JUDGED = frozenset({"LowConfidence", "CappedBelowObservedNeed"})
@@ -38,7 +38,7 @@ def framed(of: Vpa) -> StatusFrame:
 @st.composite
 def findings_of(draw: st.DrawFn, drawn: Drawn) -> RoundFindings:
     """Draw what else a round found out, and let its VPAs carry something."""
-    table, vpas = drawn.table, drawn.groups.vpas
+    table, vpas = draw(fitted(drawn)), drawn.groups.vpas
     for tracked, computed in zip(vpas, table, strict=True):
         lag = draw(st.sampled_from((0, 0, 1)))
         tracked.vpa = carrying(tracked, draw(stored(computed)), draw(CONDITIONS), lag)

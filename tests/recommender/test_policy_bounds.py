@@ -53,6 +53,17 @@ def test_upper_bounds_are_rounded_up(policies: list[ContainerPolicy | None], max
         assert found == (MAX_INT64 if is_none else min(from_quantity(bound, resource), MAX_INT64))
 
 
+@given(st.lists(POLICIES, max_size=4), st.sampled_from(("cpu", "memory")))
+def test_lower_bounds_are_rounded_up(policies: list[ContainerPolicy | None], resource: str) -> None:
+    """Spec: beyond:B-11."""
+    bounds = PolicyBounds.of(policies)
+    if not bounds.typed.quantities:
+        return
+    for found, policy in zip(bounds.lower(resource).tolist(), policies, strict=True):
+        bound = policy_bounds(policy, {}).minimum.get(resource)
+        assert found == min(from_quantity(bound, resource), MAX_INT64)
+
+
 @pytest.mark.parametrize(
     ("row", "policies"),
     [

@@ -16,7 +16,7 @@ from recommender.settings import RenderingSettings
 from recommender.status import is_same_recommendation
 from recommender.stored_amounts import StoredAmounts
 from recommender.write_rule import has_moved
-from tests.recommender.rounds import AMOUNTS, Drawn, rounds, stored
+from tests.recommender.rounds import AMOUNTS, Drawn, fitted, rounds, stored
 from tests.recommender.scene import APP, integers, vpa
 
 THRESHOLDS = st.sampled_from((0.0, 0.01, 0.1, 1 / 3)) | st.floats(0, 1)
@@ -25,7 +25,7 @@ THRESHOLDS = st.sampled_from((0.0, 0.01, 0.1, 1 / 3)) | st.floats(0, 1)
 @given(rounds(), THRESHOLDS, st.data())
 def test_columns_compare_as_objects_do(drawn: Drawn, threshold: float, data: st.DataObject) -> None:
     """Spec: recommender:5."""
-    table = drawn.table
+    table = data.draw(fitted(drawn))
     carried = [data.draw(stored(recommendation)) for recommendation in table]
     everyone = range(len(table))
     amounts = StoredAmounts(drawn.groups)

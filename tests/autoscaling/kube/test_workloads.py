@@ -10,6 +10,7 @@ import pytest
 from autoscaling.kube.workloads import WELL_KNOWN, workload_decoder
 from autoscaling.matching import EVERYTHING, NOTHING, InvalidSelectorError, Selector, of_label_selector, of_labels
 from autoscaling.ownership import WELL_KNOWN_KINDS
+from autoscaling.placement import Placement
 from autoscaling.pod import Owner
 from autoscaling.resources import ContainerResources
 from autoscaling.workload import Workload
@@ -57,6 +58,7 @@ PODS = {
         "initContainers": [{"name": "init", "resources": {"limits": {"cpu": "2"}}}],
     },
 }
+PLACED = {"spec": {"nodeSelector": {"disk": "ssd"}, "containers": None}}
 BROKEN = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "Mi"}}}]}}
 
 
@@ -156,3 +158,21 @@ def test_objects_that_cannot_be_read(body: object, error: type[Exception]) -> No
 def test_other_kinds_have_no_decoder() -> None:
     with pytest.raises(KeyError):
         workload_decoder("Pod")
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "template", "expected"),
+    [
+        ("beyond:B-11", "Deployment", PLACED, Placement({"disk": "ssd"})),
+        ("beyond:B-11", "StatefulSet", PLACED, Placement({"disk": "ssd"})),
+        ("beyond:B-11", "DaemonSet", {"spec": {}}, Placement()),
+        ("performance:R-5", "ReplicaSet", PLACED, None),
+        ("beyond:B-11", "Deployment", None, None),
+        ("beyond:B-32", "Deployment", {"spec": {"overhead": {"cpu": "Mi"}}}, None),
+        ("beyond:B-32", "Deployment", {"spec": {"priority": "high"}}, None),
+    ],
+)
+def test_where_the_template_lets_pods_run(row: str, kind: str, template: object, expected: Placement | None) -> None:
+    spec = {"replicas": 2} if template is None else {"replicas": 2, "template": template}
+    found = read(kind, spec)
+    assert (found.placement, found.replicas) == (expected, 2), row

@@ -12,6 +12,10 @@ from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import ConditionStatus, Pod, PodPhase
 from autoscaling.sidecars import with_sidecars
 from autoscaling.wire.pods import (
+    decode_placed_pod,
+    decode_placed_pod_outline,
+    decode_placed_pod_outline_with_sidecars,
+    decode_placed_pod_with_sidecars,
     decode_pod,
     decode_pod_outline,
     decode_pod_outline_with_sidecars,
@@ -165,6 +169,15 @@ def test_an_outline_lacks_what_differs_from_pod_to_pod_and_nothing_else(raw: byt
     plain, counting = decode_pod(raw), decode_pod_with_sidecars(raw)
     assert decode_pod_outline(raw) == _outline(plain)
     assert decode_pod_outline_with_sidecars(raw) == _outline(counting)
+
+
+@pytest.mark.parametrize("raw", [json.dumps(POD).encode(), with_init(STATUSES), with_init(STATUSES, None), b"{}"])
+def test_an_outline_may_tell_where_the_pod_may_run(raw: bytes) -> None:
+    """Spec: beyond:B-11."""
+    placed = decode_placed_pod_outline(raw)
+    assert placed == _outline(decode_placed_pod(raw))
+    assert placed.placement is not None
+    assert decode_placed_pod_outline_with_sidecars(raw) == _outline(decode_placed_pod_with_sidecars(raw))
 
 
 def _outline(pod: Pod) -> Pod:
