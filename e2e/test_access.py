@@ -132,7 +132,11 @@ _YES = [
     Question(_RECOMMENDER, "patch", f"{_VPAS}/status"),
     *(Question(_RECOMMENDER, verb, _CHECKPOINTS) for verb in ("get", "list", "watch", "create", "patch", "delete")),
     Question(_RECOMMENDER, "list", "metrics.k8s.io/pods", ""),
-    *(Question(_RECOMMENDER, verb, resource, "") for verb in ("list", "watch") for resource in ("/pods", "/events")),
+    *(
+        Question(_RECOMMENDER, verb, resource, "")
+        for verb in ("list", "watch")
+        for resource in ("/pods", "/events", "/nodes")
+    ),
     *(Question(_RECOMMENDER, verb, "/events") for verb in ("create", "patch")),
     Question(_RECOMMENDER, "create", _LEASES, _NAMESPACE),
     *(Question(_RECOMMENDER, verb, _LEASES, _NAMESPACE, _RECOMMENDER) for verb in ("get", "update")),
@@ -167,7 +171,7 @@ _NO = [
     *(Question(account, "update", "apps/deployments/scale", name="web") for account in _EVERYBODY),
     *(Question(account, "delete", "/pods", name="web") for account in _EVERYBODY),
     *(Question(account, "list", "/configmaps", "") for account in _EVERYBODY),
-    *(Question(account, "list", "/nodes", "") for account in (_RECOMMENDER, _ADMISSION)),
+    Question(_ADMISSION, "list", "/nodes", ""),
     *(Question(account, "update", f"{_VPAS}/status") for account in _EVERYBODY),
     Question(_ADMISSION, "patch", f"{_VPAS}/status"),
     *(Question(account, "list", "autoscaling.k8s.io/verticalpodautoscalers", "") for account in _EVERYBODY),
@@ -176,7 +180,7 @@ _NO = [
     Question(_RECOMMENDER, "create", "/pods/eviction", name="web"),
     Question(_RECOMMENDER, "update", _LEASES, _NAMESPACE, _UPDATER),
     Question(_UPDATER, "patch", _VPAS),
-    Question(_UPDATER, "update", "/nodes", "", "node1"),
+    *(Question(account, "update", "/nodes", "", "node1") for account in (_RECOMMENDER, _UPDATER)),
     Question(_UPDATER, "list", _CHECKPOINTS),
     Question(_UPDATER, "update", "/pods", name="web"),
     Question(_UPDATER, "update", _LEASES, _NAMESPACE, _ADMISSION),

@@ -286,9 +286,9 @@ def _conditions(places: Integers, asked: Integers, chosen: _Choice) -> dict[int,
             if is_short[side, at]
         ]
         message = (
-            f"Node {chosen.names[at]} suits these pods best and has room for {'; for '.join(lacking)}; each container "
-            "gets the same share of that. Add a larger node, or let the pods run on one by nodeSelector, affinity or "
-            "tolerations"
+            f"Node {chosen.names[at]} suits these pods best and has room for {'; for '.join(lacking)}; that is "
+            "shared out among the containers. Add a larger node, let the pods run on one by nodeSelector, affinity or "
+            "tolerations, or lower maxAllowed"
         )
         conditions[int(places[at])] = VpaCondition(CAPPED_TO_NODE, ConditionStatus.TRUE, REASON, message)
     return conditions

@@ -84,7 +84,8 @@ class VpaRooms:
             workloads: All that are known.
             versions: Differ from those before when a workload has changed.
         """
-        if groups.vpas is not self._vpas:
+        # More kinds than VPAs cannot all be in use any more.
+        if groups.vpas is not self._vpas or len(self._kinds) > len(self._vpas) + 1:
             fresh = self._start(groups)
         else:
             fresh = {place for each in changed if (place := self._places.get(each)) is not None}
