@@ -79,6 +79,7 @@ def test_the_scenarios_that_are_promised_are_there() -> None:
         "burn", "deferred-then-evicted", "in-progress-then-evicted", "infeasible", "pdb-blocks", "single-replica",
         "oom", "memory-shrink", "hpa-conflict", "quota", "limitrange", "node-pressure", "rollout", "startup-boost",
         "upstream-side-by-side", "sidecar", "resize-blocked", "storm", "target-conflict", "updater-restart",
+        "larger-than-any-node",
     }  # fmt: skip
 
 
