@@ -50,7 +50,7 @@ class PodShapes:
         demands = None if daemon_set is None else Demands.of(replace(pod.placement, node_terms=None))
         # Pods of one workload share these parts; comparing them would take longer.
         parts = (pod.placement if demands is None else None, pod.containers, pod.init_containers)
-        key = (demands, *map(id, parts))
+        key = (daemon_set, demands, *map(id, parts))
         held = state.shape
         if held is not None and held.label_set is state.label_set and held.key == key:
             return

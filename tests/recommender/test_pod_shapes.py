@@ -24,11 +24,11 @@ def placed(name: str = "p", placement: Placement | None = SSD, app: str = "a") -
     return replace(pod(name, labels={"app": app}), placement=placement, containers=CONTAINERS)
 
 
-def of_daemon_set(name: str) -> Pod:
+def of_daemon_set(name: str, daemon_set: str = "agent") -> Pod:
     """Return a pod as its DaemonSet makes it: bound to its node by name."""
     named = NodeTerm(fields=(NodeRequirement("metadata.name", "In", (f"node-{name}",)),))
     placement = Placement(node_terms=(named,), tolerations=(Toleration("gpu", "Exists"),))
-    return replace(placed(name, placement), owners=(Owner("apps/v1", "DaemonSet", "agent", controller=True),))
+    return replace(placed(name, placement), owners=(Owner("apps/v1", "DaemonSet", daemon_set, controller=True),))
 
 
 def seen(*pods: Pod) -> tuple[Scene, PodShapes]:
@@ -112,3 +112,9 @@ def test_the_pods_of_a_daemon_set_look_alike_wherever_they_are() -> None:
     for name in "ab":
         shapes.forget(one.model.pods["default", name])
     assert shapes.of_daemon_sets == {}
+
+
+def test_pods_of_two_daemon_sets_with_the_same_labels_are_kept_apart() -> None:
+    one, shapes = seen(of_daemon_set("a"), of_daemon_set("b", "other"))
+    assert [shape.pods for shape in known(one)] == [1, 1], "beyond:B-11"
+    assert {key[2] for key in shapes.of_daemon_sets} == {"agent", "other"}
