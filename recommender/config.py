@@ -140,7 +140,7 @@ class RecommenderConfig(MetricsSourceConfig):
     """How often checkpoints that belong to no VerticalPodAutoscaler are deleted."""
 
     checkpoints_timeout: Duration = timedelta(minutes=1)
-    """Time that a round has for writing checkpoints, and again for removing orphaned ones; what is under way is finished."""
+    """Time of a round for writing checkpoints, and again for removing orphaned ones; what has begun is finished."""
 
     confidence_interval_cpu: PositiveDuration = timedelta(hours=24)
     """Length of CPU history at which the upper bound is twice its percentile; longer history narrows the bounds."""
