@@ -8,7 +8,7 @@ from autoscaling.behaviour import Profile
 from evenkeel.simulator.api.metrics import StaticMetrics
 from evenkeel.simulator.api.server import ApiServer
 from tests.builders import T0
-from tests.embedded import HeldDriver, Json, api_server, deploy, vpa_object
+from tests.embedded import HeldDriver, Json, api_server, deploy, node_object, pod_object, vpa_object
 from tests.recommender.shell.stage import recommender, run_at, seen, until, used
 from tests.updater.shell.stage import MINUTE, VPAS, updater
 
@@ -21,12 +21,13 @@ def anyio_backend() -> str:
 
 
 def crowded() -> ApiServer:
-    """Return a cluster whose only node is full."""
+    """Return a cluster whose only node is large enough, but full."""
     server = api_server()
     deploy(server)
     server.store.create(vpa_object())
-    ready = {"allocatable": {"cpu": "100m", "memory": "100Mi"}, "conditions": [{"type": "Ready", "status": "True"}]}
-    server.store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}, "status": ready})
+    server.store.create(node_object(cpu="2", memory="1Gi"))
+    all_else = {"cpu": "1900m", "memory": "924Mi"}
+    server.store.create(pod_object("other-0", "other", {"requests": all_else, "limits": all_else}))
     server.metrics = StaticMetrics()
     return server
 
