@@ -207,9 +207,8 @@ class CertificateInUse:
         """
         if certificates == self._certificates:
             return True
-        if not self.accepts(certificates):
+        if not self._is_taken(self._context.use, certificates):
             return False
-        self._context.use(certificates.serving, certificates.serving_key)
         if self._certificates is None:
             self._on_first()
         self._certificates = certificates
@@ -218,10 +217,12 @@ class CertificateInUse:
 
     def accepts(self, certificates: CertificateSet) -> bool:
         """Say whether certificates can be put into force; why they cannot is logged and counted."""
-        if certificates == self._certificates:
-            return True
+        return certificates == self._certificates or self._is_taken(self._context.check, certificates)
+
+    def _is_taken(self, give: Callable[[bytes, bytes], None], certificates: CertificateSet) -> bool:
+        """Say whether the TLS context takes certificates that it is given; why it does not is logged and counted."""
         try:
-            self._context.check(certificates.serving, certificates.serving_key)
+            give(certificates.serving, certificates.serving_key)
         except ConfigurationError as error:
             self._measures.certificate_problem.labels("unusable").inc()
             log.error("certificate not usable", error=str(error))  # noqa: TRY400 - the message says it all
