@@ -96,6 +96,29 @@ def deploy(
         server.store.create(pod_object(f"{name}-{index}", name, resources))
 
 
+def scalable_definition(group: str, kind: str, plural: str) -> Json:
+    """Return the definition of a custom kind with a scale, whose selector its status tells."""
+    scale = {
+        "specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.selector",
+    }
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        "subresources": {"scale": scale, "status": {}},
+    }
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
 def node_object(name: str = "node1", cpu: str = "4", memory: str = "8Gi") -> Json:
     """Return a node that is Ready; pods of ``pod_object`` are on the one of this name."""
     amounts = {"cpu": cpu, "memory": memory, "pods": "110"}

@@ -31,7 +31,7 @@ from tests.admission.shell.webhooks import (
     running_webhook,
     trusting,
 )
-from tests.embedded import Json, recommended_status
+from tests.embedded import Json, recommended_status, scalable_definition
 
 pytestmark = pytest.mark.anyio
 
@@ -50,27 +50,7 @@ def seed(cluster: ApiServer) -> None:
     """Put a VPA and its target, which is of a custom kind with a scale, into a cluster."""
     for definition in definitions(ApiGroup.EVENKEEL).values():
         cluster.store.create(dict(definition))
-    paths = {
-        "specReplicasPath": ".spec.replicas",
-        "statusReplicasPath": ".status.replicas",
-        "labelSelectorPath": ".status.selector",
-    }
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-        "subresources": {"scale": paths},
-    }
-    names = {"plural": "rollouts", "singular": "rollout", "kind": "Rollout", "listKind": "RolloutList"}
-    cluster.store.create(
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": "rollouts.example.com"},
-            "spec": {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]},
-        }
-    )
+    cluster.store.create(scalable_definition("example.com", "Rollout", "rollouts"))
     rollout = named("Rollout", "r", spec={"replicas": 1}, status={"replicas": 1, "selector": "app=a"})
     cluster.store.create({"apiVersion": "example.com/v1", **rollout})
     target = {"apiVersion": "example.com/v1", "kind": "Rollout", "name": "r"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,6 +127,24 @@ async def convinces(webhook: Webhook, certificates: CertificateSet) -> bool:
     return status == 200
 
 
+@asynccontextmanager
+async def serving(
+    volume: Volume, measures: AdmissionMeasures, *, follows_changes: bool
+) -> AsyncIterator[tuple[Webhook, HeldPacing]]:
+    """Run a webhook that shows the first certificates of a volume, and what comes there later if it follows changes."""
+    held = HeldPacing()
+    volume.put(contents(FIRST))
+    async with running_webhook(view, None) as webhook:
+        in_use = CertificateInUse(webhook.context, measures, held.now)
+        source = ProvidedCertificates(volume.files, follows_changes=follows_changes)
+        in_use.require(await source.load())
+        following = asyncio.create_task(Upkeep(source, in_use, None, held).follow())
+        await held.asleep()
+        yield webhook, held
+        following.cancel()
+        await asyncio.wait([following])
+
+
 @pytest.mark.parametrize(("row", "change", "follows", "shown"), CHANGES)
 async def test_what_is_shown_after_a_change(
     tmp_path: Path,
@@ -136,43 +155,27 @@ async def test_what_is_shown_after_a_change(
     shown: CertificateSet,
 ) -> None:
     """Spec: admission:2.1, admission:2.2."""
-    held, volume = HeldPacing(), Volume(tmp_path)
-    volume.put(contents(FIRST))
-    async with running_webhook(view, None) as webhook:
-        in_use = CertificateInUse(webhook.context, measures, held.now)
-        source = ProvidedCertificates(volume.files, follows_changes=follows)
-        in_use.require(await source.load())
-        following = asyncio.create_task(Upkeep(source, in_use, None, held).follow())
-        await held.asleep()
+    volume = Volume(tmp_path)
+    async with serving(volume, measures, follows_changes=follows) as (webhook, held):
         assert await convinces(webhook, FIRST), row
         change(volume)
         await held.advance(NEXT_LOOKS_SECONDS)
         await held.asleep()
         other = SECOND if shown is FIRST else FIRST
         assert (await convinces(webhook, shown), await convinces(webhook, other)) == (True, False), row
-        following.cancel()
-        await asyncio.wait([following])
 
 
 async def test_a_pair_that_was_broken_for_a_while_is_shown_once_it_is_whole(
     tmp_path: Path, measures: AdmissionMeasures
 ) -> None:
     """Spec: admission:2.8, admission:13.21."""
-    held, volume = HeldPacing(), Volume(tmp_path)
-    volume.put(contents(FIRST))
-    async with running_webhook(view, None) as webhook:
-        in_use = CertificateInUse(webhook.context, measures, held.now)
-        source = ProvidedCertificates(volume.files, follows_changes=True)
-        in_use.require(await source.load())
-        following = asyncio.create_task(Upkeep(source, in_use, None, held).follow())
-        await held.asleep()
+    volume = Volume(tmp_path)
+    async with serving(volume, measures, follows_changes=True) as (webhook, held):
         for change in (removed, half_written, swapped):
             change(volume)
             await held.advance(NEXT_LOOKS_SECONDS)
             await held.asleep()
         assert await convinces(webhook, SECOND)
-        following.cancel()
-        await asyncio.wait([following])
 
 
 async def test_other_authorities_are_registered_once_they_are_there(

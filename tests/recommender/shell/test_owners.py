@@ -7,7 +7,7 @@ import pytest
 from autoscaling.behaviour import Profile
 from evenkeel.simulator.api.server import ApiServer
 from recommender.shell.loop import Loop
-from tests.embedded import Json, api_server, deploy, owner, pod_object, vpa_object
+from tests.embedded import Json, api_server, deploy, owner, pod_object, scalable_definition, vpa_object
 from tests.recommender.shell.stage import conditions, recommender, run_at, status, target, until, used
 
 pytestmark = pytest.mark.anyio
@@ -99,28 +99,7 @@ async def test_a_pod_without_a_controller(server: ApiServer, row: str, profile: 
 
 def custom_kind(server: ApiServer) -> None:
     """Define a kind with a scale, and create one that selects some of its pods."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    paths = {
-        "specReplicasPath": ".spec.replicas",
-        "statusReplicasPath": ".status.replicas",
-        "labelSelectorPath": ".status.selector",
-    }
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"scale": paths, "status": {}},
-    }
-    names = {"plural": "shops", "singular": "shop", "kind": "Shop", "listKind": "ShopList"}
-    server.store.create(
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"shops.{GROUP}"},
-            "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
-        }
-    )
+    server.store.create(scalable_definition(GROUP, "Shop", "shops"))
     server.store.create(
         {
             "apiVersion": f"{GROUP}/v1",
