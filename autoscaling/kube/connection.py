@@ -60,6 +60,7 @@ class _NamedCluster(msgspec.Struct):
 class _Context(msgspec.Struct):
     cluster: str = ""
     user: str = ""
+    namespace: str = ""
 
 
 class _NamedContext(msgspec.Struct):
@@ -218,6 +219,8 @@ async def connect(
     environment: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
     pacing: Pacing = SYSTEM_PACING,
+    *,
+    context: str = "",
 ) -> Connection:
     """Load configuration and credentials.
 
@@ -226,12 +229,13 @@ async def connect(
         environment: Where ``KUBERNETES_SERVICE_HOST`` and ``_PORT`` are looked up; the process's own by default.
         service_account: Folder with the pod's token and certificate authority.
         pacing: Clock for renewing tokens.
+        context: Of the kubeconfig's contexts; empty for its current one.
 
     Raises:
         ConfigurationError: Anything that keeps the configuration from being used.
     """
     if kubeconfig:
-        return await _from_file(Path(kubeconfig), pacing)
+        return await _from_file(Path(kubeconfig), context, pacing)
     return _from_pod(os.environ if environment is None else environment, service_account, pacing)
 
 
@@ -272,12 +276,12 @@ class _Source:
     may_change: bool
 
 
-async def _from_file(path: Path, pacing: Pacing) -> Connection:
-    source = _inspect(path)
+async def _from_file(path: Path, context: str, pacing: Pacing) -> Connection:
+    source = _inspect(path, context)
     configuration = Configuration()
     try:
         loader = await load_kube_config(  # type: ignore[no-untyped-call]
-            config_file=str(path), client_configuration=configuration, persist_config=False
+            config_file=str(path), context=context or None, client_configuration=configuration, persist_config=False
         )
     except _LOADING_ERRORS as error:
         raise ConfigurationError(
@@ -285,7 +289,7 @@ async def _from_file(path: Path, pacing: Pacing) -> Connection:
         ) from error
     if source.has_plugin and not configuration.api_key and not configuration.cert_file:
         raise ConfigurationError(
-            f"--kubeconfig {path}: the exec plugin of the current context's user gave no credentials; "
+            f"--kubeconfig {path}: the exec plugin of the context's user gave no credentials; "
             "run its command by hand to see why"
         )
     renewal = _renewal_of(loader, path) if source.may_change else None
@@ -306,25 +310,49 @@ def _renewal_of(loader: KubeConfigLoader, path: Path) -> Renewal:
     return renew
 
 
-def _inspect(path: Path) -> _Source:
-    """Read the kubeconfig far enough to say what is missing, where the package would stumble over it."""
-    document = _parse(path)
-    context = next((entry.context for entry in document.contexts or () if entry.name == document.current_context), None)
+def namespace_of(kubeconfig: str, context: str = "") -> str:
+    """Return the namespace that a kubeconfig's context prefers, empty where it names none.
+
+    Args:
+        kubeconfig: Path of the file.
+        context: One of its contexts; empty for the current one.
+
+    Raises:
+        ConfigurationError: The file cannot be read or has no such context.
+    """
+    path = Path(kubeconfig)
+    return _chosen(_parse(path), path, context).namespace
+
+
+def _chosen(document: _Kubeconfig, path: Path, name: str) -> _Context:
+    """Return a context by its name, the current one where none is given."""
+    wanted = name or document.current_context
+    context = next((entry.context for entry in document.contexts or () if entry.name == wanted), None)
+    if context is None and name:
+        known = ", ".join(sorted(entry.name for entry in document.contexts or ())) or "none"
+        raise ConfigurationError(f"--kubeconfig {path}: has no context {name!r}; its contexts are: {known}")
     if context is None:
         raise ConfigurationError(
             f"--kubeconfig {path}: current-context {document.current_context!r} is not among its contexts; "
             "`kubectl config use-context` sets it"
         )
+    return context
+
+
+def _inspect(path: Path, name: str) -> _Source:
+    """Read the kubeconfig far enough to say what is missing, where the package would stumble over it."""
+    document = _parse(path)
+    context = _chosen(document, path, name)
     cluster = next((entry.cluster for entry in document.clusters or () if entry.name == context.cluster), None)
     if cluster is None or not cluster.server.startswith(("http://", "https://")):
         raise ConfigurationError(
-            f"--kubeconfig {path}: cluster {context.cluster!r} of the current context has no server address; "
+            f"--kubeconfig {path}: cluster {context.cluster!r} of the context has no server address; "
             "set clusters[].cluster.server"
         )
     user = next((entry.user or _User() for entry in document.users or () if entry.name == context.user), None)
     if user is None:
         raise ConfigurationError(
-            f"--kubeconfig {path}: user {context.user!r} of the current context is not among its users; add it to users"
+            f"--kubeconfig {path}: user {context.user!r} of the context is not among its users; add it to users"
         )
     has_plugin = user.exec is not None
     return _Source(has_plugin, may_change=has_plugin or user.auth_provider is not None or bool(user.token_file))

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from autoscaling.errors import ConfigurationError
-from autoscaling.kube.connection import Connection, connect
+from autoscaling.kube.connection import Connection, connect, namespace_of
 from tests.autoscaling.kube.certificates import Authority
 from tests.autoscaling.kube.clocks import InstantPacing
 from tests.autoscaling.kube.scripted import ScriptedServer, client_of, ok
@@ -201,7 +201,7 @@ async def test_a_plugin_may_bring_certificates_and_later_others(tmp_path: Path) 
 
 
 async def test_a_plugin_that_fails_keeps_the_process_from_starting(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="exec plugin of the current context's user gave no credentials"):
+    with pytest.raises(ConfigurationError, match="exec plugin of the context's user gave no credentials"):
         await connect(kubeconfig(tmp_path, plugin(tmp_path, None)))
 
 
@@ -219,9 +219,9 @@ FOREIGN_CLUSTER = "clusters: [{name: c, cluster: {server: 'https://h', certifica
         ("clusters: 3", "is no kubeconfig: Expected `array"),
         ("{}", "current-context '' is not among its contexts"),
         ("{current-context: x, contexts: [{name: y}]}", "current-context 'x' is not among its contexts"),
-        (CONTEXT + "}", "cluster 'c' of the current context has no server"),
-        (CONTEXT + "clusters: [{name: c, cluster: {}}]}", "cluster 'c' of the current context has no server address"),
-        (CONTEXT + PLAIN_CLUSTER, "user 'u' of the current context is not among its users"),
+        (CONTEXT + "}", "cluster 'c' of the context has no server"),
+        (CONTEXT + "clusters: [{name: c, cluster: {}}]}", "cluster 'c' of the context has no server address"),
+        (CONTEXT + PLAIN_CLUSTER, "user 'u' of the context is not among its users"),
         (CONTEXT + "users: [{name: u}], " + PLAIN_CLUSTER, "correct the file"),
         (CONTEXT + "users: [{name: u, user: {}}], " + FOREIGN_CLUSTER, "/nowhere/ca; correct the file"),
         (CONTEXT + "users: [{name: u, user: {client-key-data: a}}], " + PLAIN_CLUSTER, "correct the file"),
@@ -235,6 +235,36 @@ async def test_kubeconfigs_that_cannot_be_used(tmp_path: Path, text: str, proble
     assert str(caught.value).startswith(f"--kubeconfig {path}: ")
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+TWO_CONTEXTS = """
+current-context: here
+contexts:
+- {name: here, context: {cluster: c, user: u, namespace: shop}}
+- {name: there, context: {cluster: d, user: u}}
+clusters: [{name: c, cluster: {server: 'https://c'}}, {name: d, cluster: {server: 'https://d'}}]
+users: [{name: u, user: {token: t}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "server", "namespace"),
+    [("", "https://c", "shop"), ("here", "https://c", "shop"), ("there", "https://d", "")],
+)
+async def test_another_context_than_the_current_one(tmp_path: Path, context: str, server: str, namespace: str) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(TWO_CONTEXTS)
+    connection = await connect(str(path), context=context)
+    assert connection.server == server
+    assert namespace_of(str(path), context) == namespace
+    await connection.close()
+
+
+async def test_a_context_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(TWO_CONTEXTS)
+    with pytest.raises(ConfigurationError, match="has no context 'x'; its contexts are: here, there"):
+        await connect(str(path), context="x")
 
 
 async def test_a_kubeconfig_that_is_not_there(tmp_path: Path) -> None:

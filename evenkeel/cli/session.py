@@ -1,0 +1,159 @@
+"""The cluster that a command is about: which one, in which namespace, and calls to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from autoscaling.errors import ApiError, ApiRefusedError, ConfigurationError, EvenkeelError
+from autoscaling.kube.calls import ClientSettings
+from autoscaling.kube.client import KubeClient, user_agent
+from autoscaling.kube.connection import SERVICE_ACCOUNT, connect, namespace_of
+from autoscaling.kube.paths import Resource, Selection
+from autoscaling.kube.refusals import FORBIDDEN, NOT_FOUND
+from autoscaling.kube.retry import Patience
+
+T = TypeVar("T")
+
+_PATIENCE: Final = Patience(attempts=2, attempt_seconds=20.0, total_seconds=30.0)
+"""Somebody sits and waits, so a server that does not answer is told of soon."""
+
+
+class NotReadableError(EvenkeelError):
+    """What a command is about is not there, or may not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The cluster that a command is about.
+
+    Args:
+        kubeconfig: Path of a file; empty for the pod's service account.
+        context: One of its contexts; empty for the current one.
+        namespace: Namespace to look into; empty for all.
+    """
+
+    kubeconfig: str
+    context: str
+    namespace: str
+
+    @classmethod
+    def of(cls, kubeconfig: str, context: str, namespace: str, *, is_everywhere: bool = False) -> Session:
+        """Return the session that options ask for.
+
+        Args:
+            kubeconfig: As given, or by the environment.
+            context: As given.
+            namespace: As given; empty for the context's own.
+            is_everywhere: Whether all namespaces are asked for.
+
+        Raises:
+            ConfigurationError: The options contradict each other, or the kubeconfig cannot be used.
+        """
+        if is_everywhere and namespace:
+            raise ConfigurationError("--namespace and --all-namespaces exclude each other; leave one out")
+        path = _kubeconfig(kubeconfig)
+        if context and not path:
+            raise ConfigurationError("--context names a context of a kubeconfig, and there is none; give --kubeconfig")
+        if is_everywhere or namespace:
+            return cls(path, context, namespace)
+        return cls(path, context, (namespace_of(path, context) if path else _namespace_of_pod()) or "default")
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[KubeClient]:
+        """Connect, and close the connection in the end.
+
+        Raises:
+            ConfigurationError: The cluster cannot be connected to.
+        """
+        connection = await connect(self.kubeconfig, context=self.context)
+        client = KubeClient(connection, ClientSettings(user_agent("cli"), patience=_PATIENCE))
+        try:
+            yield client
+        finally:
+            await client.close()
+
+
+def _kubeconfig(given: str) -> str:
+    """Return the kubeconfig to use, empty for none."""
+    if os.pathsep in given:
+        raise ConfigurationError(
+            f"KUBECONFIG names several files, {given!r}, of which one is needed; give it with --kubeconfig, or merge "
+            "them with `kubectl config view --flatten`"
+        )
+    if given or (SERVICE_ACCOUNT / "token").exists():
+        return given
+    default = Path.home() / ".kube" / "config"
+    return str(default) if default.exists() else ""
+
+
+def _namespace_of_pod() -> str:
+    """Return the namespace of the pod that this runs in, empty outside a pod."""
+    try:
+        return (SERVICE_ACCOUNT / "namespace").read_text().strip()
+    except OSError:
+        return ""
+
+
+async def read(client: KubeClient, resource: Resource, namespace: str, name: str, decode: Callable[[bytes], T]) -> T:
+    """Read one object.
+
+    Raises:
+        NotReadableError: It is not there, or may not be read.
+        ApiError: The server did not answer.
+        InvalidObjectError: It is not as it should be.
+    """
+    where = f" in namespace {namespace}" if namespace else ""
+    try:
+        return decode(await client.get(resource.path(namespace, name)))
+    except ApiRefusedError as refusal:
+        if refusal.code == NOT_FOUND:
+            raise NotReadableError(
+                f"{resource.kind} {name}: not found{where}; `kubectl get {resource.title}{_flag(namespace)}` lists "
+                "what there is, -n names another namespace"
+            ) from refusal
+        raise _denied(refusal, f"get {resource.title}{where}") from refusal
+
+
+async def read_all(client: KubeClient, selection: Selection, decode: Callable[[bytes], T]) -> list[T]:
+    """Read all objects of a selection.
+
+    Raises:
+        NotReadableError: The kind is not served, or may not be listed.
+        ApiError: The server did not answer.
+    """
+    resource = selection.resource
+    try:
+        return await client.items(selection, decode)
+    except ApiRefusedError as refusal:
+        if refusal.code == NOT_FOUND:
+            raise NotReadableError(
+                f"{resource.title}: not served by {client.server} in version {resource.version}; "
+                f"{_way_to_serve(resource)}"
+            ) from refusal
+        raise _denied(refusal, f"list {selection}") from refusal
+
+
+def _way_to_serve(resource: Resource) -> str:
+    """Return what makes a kind be served."""
+    if resource.plural.startswith("verticalpodautoscaler"):
+        return "install the definitions under manifests/crd, or name the group that the cluster has with --api-group"
+    return "install what serves it, or upgrade the cluster"
+
+
+def _denied(refusal: ApiRefusedError, what: str) -> ApiError | NotReadableError:
+    """Return a refusal in words that name the way out, where there is one."""
+    if refusal.code != FORBIDDEN:
+        return refusal
+    return NotReadableError(
+        f"you may not {what}: {refusal.message}; ask for a role that allows it, or use another --context"
+    )
+
+
+def _flag(namespace: str) -> str:
+    """Return kubectl's option for a namespace."""
+    return f" -n {namespace}" if namespace else ""

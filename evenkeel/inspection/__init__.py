@@ -1,0 +1,1 @@
+"""What the command line says about a cluster: snapshots in, tables and verdicts out, nothing read or printed here."""
