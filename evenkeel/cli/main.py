@@ -9,7 +9,7 @@ from importlib.metadata import version
 import typer
 
 from autoscaling.errors import EvenkeelError
-from evenkeel.cli import demo, list_vpas, verify_resize
+from evenkeel.cli import demo, list_vpas, shadow, verify_resize
 
 app = typer.Typer(
     name="evenkeel",
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("demo", help="Play a scenario on a simulated cluster with the three real processes.")(demo.run)
 app.command("list", help="List VerticalPodAutoscalers with their recommendations.")(list_vpas.run)
 app.command("verify-resize", help=verify_resize.HELP)(verify_resize.run)
+app.add_typer(shadow.app, name="shadow")
 
 
 @app.command("version", help="Print the version.")

@@ -1,0 +1,1 @@
+"""Reading both groups, and carrying out what is planned."""
