@@ -137,6 +137,8 @@ class Pod:
             others' are never read.
         counts_sidecars: Whether sidecars count as containers, and plain init containers in the pod's totals.
         placement: Where it may run; None where that is not read.
+        resized_at: When the API server last took a resize of it, by that server's clock and cut to whole seconds; None
+            where it does not say.
     """
 
     namespace: str
@@ -160,6 +162,7 @@ class Pod:
     init_statuses: tuple[ContainerStatus, ...] = ()
     counts_sidecars: bool = False
     placement: Placement | None = None
+    resized_at: datetime | None = None
 
     @property
     def ref(self) -> ObjectRef:

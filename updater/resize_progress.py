@@ -18,6 +18,8 @@ from updater.resize_request import read_request
 from updater.resize_status import PENDING_REASONS, ResizeStatus, resize_status
 
 _NODE_HAS_IT: Final = frozenset({ResizeStatus.IN_PROGRESS, ResizeStatus.ERROR})
+_SERVER_STEP: Final = timedelta(seconds=1)
+"""The API server cuts its times to whole seconds, so what it took may be as much younger."""
 
 
 def resize_progress(pod: Pod, behaviour: Behaviour) -> ResizeStatus | None:
@@ -72,19 +74,24 @@ class Sighting:
 class Sightings:
     """Pods that were seen in the middle of a resize, by UID, as a reducer; an entry lasts as long as its pod.
 
-    Only what no annotation of ours tells depends on it: resizes that somebody else asked for. A restart forgets it,
-    and then the time of the condition counts.
+    Only what no annotation of ours tells depends on it: resizes that somebody else asked for, and one of ours if the
+    process that sent it ended before it had noted that. A restart forgets it, and then those count anew of which the
+    API server does not say when it took them.
     """
 
     by_uid: Mapping[str, Sighting] = field(default_factory=dict)
 
+    def of(self, pod: Pod, now: datetime) -> Sighting:
+        """Return since when a pod is known with its present spec, which is now where it was not seen with it."""
+        known = self.by_uid.get(pod.uid)
+        if known is not None and known.generation == pod.generation:
+            return known
+        return Sighting(pod.generation, now, is_new=known is not None)
+
     def seeing(self, pods: Iterable[Pod], now: datetime) -> Sightings:
         """Return the sightings with pods that are in the middle of a resize now."""
-        new: dict[str, Sighting] = {}
-        for pod in pods:
-            known = self.by_uid.get(pod.uid)
-            if known is None or known.generation != pod.generation:
-                new[pod.uid] = Sighting(pod.generation, now, is_new=known is not None)
+        seen = {pod.uid: self.of(pod, now) for pod in pods}
+        new = {uid: sighting for uid, sighting in seen.items() if sighting is not self.by_uid.get(uid)}
         return Sightings({**self.by_uid, **new}) if new else self
 
     def keeping(self, uids: AbstractSet[str]) -> Sightings:
@@ -98,10 +105,10 @@ def waited(pod: Pod, status: ResizeStatus, sightings: Sightings, now: datetime) 
     """Return how long a pod's resize has been waited for in its present state; never less than nothing.
 
     A resize of ours counts from when it was accepted, one that the node is working on not before it began to. Any other
-    counts from when its condition last changed, but never from before the spec that it is about, as a condition keeps
-    its time when the next resize meets the same fate.
+    counts from when its condition last changed, but never from before it was asked for, as a condition keeps its time
+    when the next resize meets the same fate.
     """
-    request, sighting = read_request(pod), sightings.by_uid.get(pod.uid)
+    request = read_request(pod)
     condition = _true(pod, RESIZE_IN_PROGRESS) if status in _NODE_HAS_IT else None
     condition = condition or _true(pod, RESIZE_PENDING) or _true(pod, RESIZE_IN_PROGRESS)
     changed = condition.last_transition_time if condition is not None else None
@@ -109,6 +116,19 @@ def waited(pod: Pod, status: ResizeStatus, sightings: Sightings, now: datetime) 
     is_ours = request is not None and request.generation >= pod.generation
     if changed is not None and (status in _NODE_HAS_IT or not is_ours):
         times.append(changed)
-    if sighting is not None and not is_ours and (sighting.is_new or not times):
-        times.append(sighting.since)
-    return max(now - max(times), timedelta(0)) if times else timedelta(0)
+    if not is_ours:
+        times.append(_asked_for(pod, sightings, now))
+    return max(now - max(times), timedelta(0))
+
+
+def _asked_for(pod: Pod, sightings: Sightings, now: datetime) -> datetime:
+    """Return when a resize was asked for that is not noted on its pod: rather too late than too early.
+
+    The API server says when it took the last one. Where it does not, the resize may be as young as the first time that
+    this process saw the pod in the middle of it.
+    """
+    sighting = sightings.of(pod, now)
+    if pod.resized_at is None:
+        return sighting.since
+    taken = pod.resized_at + _SERVER_STEP
+    return max(taken, sighting.since) if sighting.is_new else taken

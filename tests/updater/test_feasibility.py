@@ -159,11 +159,16 @@ def test_what_the_spec_asks_for_already_is_never_due(row: str, requests: str, *,
     assert isinstance(unless_infeasible(proposing(STUCK, requests), later, Ledger()), Hindrance) is is_held, row
 
 
+def asked_long_ago(subject: Pod) -> Pod:
+    """Return a pod whose last resize the API server took two hours ago."""
+    return replace(subject, resized_at=NOW - 2 * HOUR)
+
+
 @pytest.mark.parametrize(
     ("row", "subject", "at"),
     [
         ("beyond:B-28", STUCK, NOW),
-        ("beyond:B-28", resizing(STUCK, about(INFEASIBLE, 2, NOW - HOUR)), NOW - HOUR),
+        ("beyond:B-28", asked_long_ago(resizing(STUCK, about(INFEASIBLE, 2, NOW - HOUR))), NOW - HOUR),
         # Ours counts from when it was accepted, as the condition keeps its time over the next resize.
         (
             "beyond:B-20",
@@ -183,7 +188,7 @@ def test_a_restart_tells_from_the_pod_since_when(row: str, subject: Pod, at: dat
 
 
 def test_a_pause_that_has_run_out_while_nobody_looked_is_over() -> None:
-    subject = resizing(STUCK, about(INFEASIBLE, 2, NOW - HOUR))
+    subject = asked_long_ago(resizing(STUCK, about(INFEASIBLE, 2, NOW - HOUR)))
     assert not isinstance(unless_infeasible(proposing(subject, "5/1Gi"), there(), Ledger()), Hindrance), "beyond:B-28"
 
 

@@ -57,7 +57,7 @@ def fine(requests: str = "1/1Gi", generation: int = 3) -> Pod:
 def stuck(asked: str = "4/1Gi", generation: int = 2, since: datetime = NOW) -> Pod:
     """Return a pod of which the node has refused what it asks for."""
     subject = on(replace(given(small("p0", asked), "1/1Gi"), generation=generation, observed_generation=generation))
-    return resizing(subject, READY, about(INFEASIBLE, generation, since))
+    return replace(resizing(subject, READY, about(INFEASIBLE, generation, since)), resized_at=since - SECOND)
 
 
 def amounts_set(decision: Decision) -> list[object]:

@@ -149,6 +149,14 @@ EARLIER, LONG_AGO = NOW - 4 * MINUTE, NOW - 3 * HOUR
 PENDING_3 = at(3, 3, about(DEFERRED, 3, LONG_AGO))
 WORKING_3 = at(3, 3, about(IN_PROGRESS, 3, EARLIER))
 
+BUSY_3 = at(3, 3, about(IN_PROGRESS, 3, LONG_AGO))
+
+
+def taken(subject: Pod, when: datetime) -> Pod:
+    """Return a pod whose last resize the API server says to have taken at a time."""
+    return replace(subject, resized_at=when)
+
+
 D, P = ResizeStatus.DEFERRED, ResizeStatus.IN_PROGRESS
 
 
@@ -162,13 +170,40 @@ D, P = ResizeStatus.DEFERRED, ResizeStatus.IN_PROGRESS
         # Being worked on is timed apart from waiting for that.
         ("beyond:B-20", noted(WORKING_3, 3, LONG_AGO), P, Sightings(), 4 * MINUTE),
         ("beyond:B-20", noted(at(3, 3, about(IN_PROGRESS, 3, LONG_AGO)), 3, EARLIER), P, Sightings(), 4 * MINUTE),
-        # Somebody else's counts from its condition, but not from before the spec that it is about.
-        ("beyond:B-20", PENDING_3, D, Sightings(), 3 * HOUR),
-        ("beyond:B-20", PENDING_3, D, seen(PENDING_3, (3, NOW - MINUTE)), 3 * HOUR),
-        ("beyond:B-20", PENDING_3, D, seen(PENDING_3, (2, LONG_AGO), (3, NOW - MINUTE)), MINUTE),
-        ("beyond:B-20", noted(PENDING_3, 2, EARLIER), D, Sightings(), 4 * MINUTE),
-        ("beyond:B-20", noted(at(3, 3, about(DEFERRED, 3, NOW - SECOND)), 2, EARLIER), D, Sightings(), SECOND),
-        # Where nothing tells, what this process saw does.
+        # Somebody else's counts from its condition, but not from before it was asked for.
+        ("beyond:B-20", taken(PENDING_3, LONG_AGO - MINUTE), D, Sightings(), 3 * HOUR),
+        ("beyond:B-20", taken(PENDING_3, LONG_AGO - MINUTE), D, seen(PENDING_3, (3, NOW - MINUTE)), 3 * HOUR),
+        (
+            "beyond:B-20",
+            taken(PENDING_3, LONG_AGO - MINUTE),
+            D,
+            seen(PENDING_3, (2, LONG_AGO), (3, NOW - MINUTE)),
+            MINUTE,
+        ),
+        ("beyond:B-20", taken(noted(PENDING_3, 2, EARLIER), LONG_AGO - MINUTE), D, Sightings(), 4 * MINUTE),
+        (
+            "beyond:B-20",
+            taken(noted(at(3, 3, about(DEFERRED, 3, NOW - SECOND)), 2, EARLIER), LONG_AGO),
+            D,
+            Sightings(),
+            SECOND,
+        ),
+        # So does one of ours that was not noted, as the process ended before that: its condition may be older (K-1).
+        ("updater:K-1", taken(PENDING_3, EARLIER - SECOND), D, Sightings(), 4 * MINUTE),
+        ("updater:K-1", taken(noted(PENDING_3, 2, LONG_AGO), EARLIER - SECOND), D, Sightings(), 4 * MINUTE),
+        ("updater:K-1", taken(BUSY_3, EARLIER - SECOND), P, Sightings(), 4 * MINUTE),
+        ("updater:K-1", taken(noted(BUSY_3, 2, LONG_AGO), EARLIER - SECOND), P, Sightings(), 4 * MINUTE),
+        ("updater:K-1", taken(WORKING_3, LONG_AGO), P, Sightings(), 4 * MINUTE),
+        # The API server's time is cut to whole seconds.
+        ("updater:K-1", taken(PENDING_3, NOW - SECOND), D, Sightings(), timedelta(0)),
+        ("updater:K-1", taken(PENDING_3, NOW + HOUR), D, Sightings(), timedelta(0)),
+        # Where nobody says when it was asked for, it may be as young as the first look at it.
+        ("beyond:B-20", PENDING_3, D, Sightings(), timedelta(0)),
+        ("beyond:B-20", BUSY_3, P, Sightings(), timedelta(0)),
+        ("beyond:B-20", PENDING_3, D, seen(PENDING_3, (3, NOW - MINUTE)), MINUTE),
+        ("beyond:B-20", PENDING_3, D, seen(PENDING_3, (2, LONG_AGO)), timedelta(0)),
+        ("beyond:B-20", taken(PENDING_3, LONG_AGO), D, seen(PENDING_3, (2, EARLIER)), timedelta(0)),
+        ("beyond:B-20", noted(PENDING_3, 2, EARLIER), D, Sightings(), timedelta(0)),
         ("beyond:B-20", at(3, 3, about(DEFERRED, 3)), D, seen(PENDING_3, (3, EARLIER)), 4 * MINUTE),
         ("beyond:B-20", at(3, 3, about(DEFERRED, 3)), D, Sightings(), timedelta(0)),
         # A clock that is ahead does not make time run backwards.
@@ -179,17 +214,26 @@ def test_time_waited(row: str, subject: Pod, status: ResizeStatus, sightings: Si
     assert waited(subject, status, sightings, NOW) == expected
 
 
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 100)), max_size=12))
-def test_a_pod_is_never_given_up_before_its_present_spec_was_seen_for_long(visits: list[tuple[int, int]]) -> None:
-    """Spec: beyond:B-20 (K-1). Conditions keep their time; generations only grow."""
+@given(
+    visits=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 100), st.booleans()), max_size=12),
+    is_told=st.booleans(),
+)
+def test_a_pod_is_never_given_up_before_its_present_spec_was_asked_for_so_long_ago(
+    visits: list[tuple[int, int, bool]], *, is_told: bool
+) -> None:
+    """Spec: beyond:B-20 (K-1). Conditions keep their time, generations only grow, and a restart forgets everything.
+
+    The API server cuts the time at which it took a resize to whole seconds, or does not tell it at all.
+    """
     sightings, generation, now, since = Sightings(), 0, NOW, NOW
-    for step, pause in visits:
-        now += pause * SECOND
+    for step, pause, restarts in visits:
+        now += pause * timedelta(milliseconds=900)
         if generation == 0 or step > 2:
             generation, since = generation + 1, now
         subject = at(generation, generation, about(DEFERRED, generation, NOW - HOUR))
-        time = waited(subject, D, sightings.seeing([subject], now), now)
-        assert time <= now - since or generation == 1
+        subject = taken(subject, since.replace(microsecond=0)) if is_told else subject
+        sightings = Sightings() if restarts else sightings
+        assert waited(subject, D, sightings, now) <= now - since
         sightings = sightings.seeing([subject], now)
 
 
@@ -221,6 +265,29 @@ def test_a_restarted_updater_counts_on(row: str, wait: timedelta, expected: str)
     asked = NOW - wait
     subject = noted(at(3, 3, about(DEFERRED, 3, LONG_AGO)), 3, asked)
     assert rounds(subject, [NOW], Memory()) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("row", "condition", "wait", "expected"),
+    [
+        ("beyond:B-20", DEFERRED, 5 * MINUTE, "p0 wait resize_pending"),
+        ("beyond:B-20", DEFERRED, 5 * MINUTE + SECOND, "p0 evict resize_timed_out"),
+        ("beyond:B-20", IN_PROGRESS, HOUR, "p0 wait resize_pending"),
+        ("beyond:B-20", IN_PROGRESS, HOUR + SECOND, "p0 evict resize_timed_out"),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_an_updater_that_ended_before_it_noted_a_resize_makes_nobody_go_early(
+    row: str, condition: PodCondition, wait: timedelta, expected: str, *, told: bool
+) -> None:
+    """Spec: updater:K-1. What stands on the pod is about the resize before, which has met the same fate for hours."""
+    asked = NOW - wait
+    subject = noted(at(3, 3, about(condition, 3, LONG_AGO)), 2, LONG_AGO)
+    subject = taken(subject, asked - SECOND) if told else subject
+    if told:
+        assert rounds(subject, [NOW], Memory()) == [expected], row
+    else:
+        assert rounds(subject, [asked, NOW], Memory()) == ["p0 wait resize_pending", expected], row
 
 
 def test_the_successor_of_a_pod_and_its_next_resize_count_anew() -> None:

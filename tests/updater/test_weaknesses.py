@@ -50,7 +50,8 @@ MORE_MEMORY = (EvictionRequirement(("memory",), ChangeRequirement.TARGET_LOWER),
 def waiting_for(subject: Pod, ago: int) -> Pod:
     """Return a Ready pod whose node has put its resize off so many minutes ago; it has less than it asks for."""
     waiting = resizing(given(on(subject), "50m/100Mi"), about(DEFERRED, 1, NOW - ago * MINUTE))
-    return replace(ready(waiting), conditions=(*waiting.conditions, *ready(small()).conditions))
+    conditions = (*waiting.conditions, *ready(small()).conditions)
+    return replace(ready(waiting), conditions=conditions, resized_at=NOW - (ago + 1) * MINUTE)
 
 
 def failing(subject: Pod) -> Pod:

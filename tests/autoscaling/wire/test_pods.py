@@ -211,3 +211,33 @@ def test_a_bad_pod_is_named_with_what_is_wrong(change: dict[str, object], messag
 def test_what_is_no_json_is_an_error_too() -> None:
     with pytest.raises(InvalidObjectError, match="unreadable"):
         decode_pod(b"{")
+
+
+@pytest.mark.parametrize(
+    ("row", "entries", "expected"),
+    [
+        ("beyond:B-20", None, None),
+        ("beyond:B-20", [], None),
+        ("beyond:B-20", [{}], None),
+        ("beyond:B-20", [{"subresource": "status", "time": "2026-01-01T00:00:01Z"}], None),
+        ("beyond:B-20", [{"manager": "resize", "time": "2026-01-01T00:00:01Z"}], None),
+        ("beyond:B-20", [{"subresource": "resize"}], None),
+        ("beyond:B-20", [{"subresource": "resize", "time": "2026-01-01T00:00:01Z", "fieldsV1": {"f:spec": {}}}], 1),
+        (
+            "beyond:B-20",
+            [
+                {"manager": "a", "subresource": "resize", "time": "2026-01-01T00:00:02Z"},
+                {"manager": "b", "subresource": "resize", "time": "2026-01-01T00:00:03Z"},
+                {"manager": "c", "subresource": "resize", "time": "2026-01-01T00:00:01Z"},
+                {"manager": "kubelet", "subresource": "status", "time": "2026-01-01T00:00:09Z"},
+            ],
+            3,
+        ),
+    ],
+)
+def test_when_the_last_resize_was_taken(row: str, entries: object, expected: int | None) -> None:
+    raw = json.dumps({"metadata": {"name": "p", "managedFields": entries}}).encode()
+    at = None if expected is None else datetime(2026, 1, 1, 0, 0, expected, tzinfo=UTC)
+    assert decode_pod(raw).resized_at == at, row
+    assert decode_placed_pod_with_sidecars(raw).resized_at == at, row
+    assert decode_pod_outline(raw).resized_at is None
