@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from admission.boosting import NO_BOOSTS, Boosts
-from admission.odd_limits import LIMITS_ANNOTATION
 from admission.patch_operation import PatchOperation, pointer_segment
 from autoscaling.capping import process
 from autoscaling.limitrange import NamespaceLimits
@@ -27,6 +27,8 @@ _PLENTY: Final = 128 * 1024
 """More than a patch ever sets."""
 
 _ANNOTATIONS: Final = "/metadata/annotations/"
+
+NO_OTHERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def pod_patch(
     vpa_name: str,
     targets: tuple[ContainerTarget, ...],
     boosts: Boosts = NO_BOOSTS,
-    odd_limits: str = "",
+    others: Mapping[str, str] = NO_OTHERS,
 ) -> tuple[PatchOperation, ...]:
     """Return the operations that give a pod its new resources and the annotations that say so.
 
@@ -77,7 +79,7 @@ def pod_patch(
         vpa_name: Name of the VPA, for the annotation.
         targets: What each of the pod's containers is to get.
         boosts: What a start-up boost adds to that.
-        odd_limits: Why limits may surprise, for an annotation of its own; empty for none.
+        others: Other annotations to set, by key; those with an empty value are not set.
 
     Spec: admission:7.2, admission:7.3; resources always go in the order cpu, memory, others by name.
     """
@@ -96,8 +98,7 @@ def pod_patch(
             parts.append(f"{_place(pod, index)}: {', '.join(notes)}")
     if parts:
         operations.append(_annotation(UPDATES_ANNOTATION, f"Pod resources updated by {vpa_name}: {'; '.join(parts)}"))
-    if odd_limits:
-        operations.append(_annotation(LIMITS_ANNOTATION, odd_limits))
+    operations += [_annotation(key, value) for key, value in others.items() if value]
     observed = ", ".join(container.name for container in pod.containers)
     operations.append(_annotation(OBSERVED_CONTAINERS_ANNOTATION, observed))
     return tuple(operations)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from admission.boosting import NO_BOOSTS, BoostRules, with_boosts
 from admission.field_errors import unreadable
-from admission.odd_limits import odd_limits
+from admission.odd_limits import LIMITS_ANNOTATION, odd_limits
 from admission.patch_operation import PatchOperation
 from admission.pod_patch import PodToPatch, leaves_room, new_resources, pod_patch
 from admission.recollection import Recollection
@@ -15,6 +15,7 @@ from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView, match_vpa
 from admission.vpa_validation import Gates, default_patch, validate
 from autoscaling.acceptable_targets import acceptable_targets, limits_for_capping
+from autoscaling.asked_resources import ASKED_ANNOTATION, asked_text
 from autoscaling.behaviour import Behaviour
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS, NamespaceLimits
@@ -227,8 +228,10 @@ def _new_patch(submitted: SubmittedPod, vpa: Vpa, limits: NamespaceLimits, rules
         targets = acceptable_targets(given.pod, targets, limits)
     pairs = zip(given.pod.containers, targets, strict=True)
     held_back = "; ".join(f"{c.name}: {', '.join(t.held_back)}" for c, t in pairs if t.held_back)
-    odd = odd_limits(given.pod, vpa, targets) if behaviour.limits_explained else ""
-    return NewPatch(pod_patch(given, vpa.name, targets, boosts, odd), held_back)
+    notes = {LIMITS_ANNOTATION: odd_limits(given.pod, vpa, targets) if behaviour.limits_explained else ""}
+    if behaviour.only_what_is_accepted and any(t.requests or t.limits for t in targets):
+        notes[ASKED_ANNOTATION] = asked_text(submitted.pod, limits)
+    return NewPatch(pod_patch(given, vpa.name, targets, boosts, notes), held_back)
 
 
 def _pod_ref(request: ReviewRequest) -> ObjectRef:

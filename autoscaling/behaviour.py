@@ -85,7 +85,8 @@ class Behaviour:
         "A new pod never gets what the API server would refuse it for: only cpu and memory are set, a resource whose "
         "limit is zero stays, containers stay within the LimitRanges and the resources of the pod as a whole, and "
         "where the pod's sums would be too large all rises are cut by the same share. What is held back is named in "
-        "the annotation vpaUpdates and in the log. The updater wants no more than that, and does not resize pods with "
+        "the annotation vpaUpdates and in the log, and what a pod beyond its LimitRanges asked for in the annotation "
+        "evenkeel.dev/asked. The updater wants no more than that, and does not resize pods with "
         "resources of their own in place. Otherwise such a pod cannot be created at all, and LimitRanges for pods "
         "change containers without a recommendation as well.",
     )

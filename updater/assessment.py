@@ -31,7 +31,8 @@ class Assessor:
 
     def __init__(self, circumstances: Circumstances) -> None:
         self._circumstances = circumstances
-        self._known: dict[tuple[object, ...], Assessment] = {}
+        # With the template whose identity is part of the key, so that no other can take its place.
+        self._known: dict[tuple[object, ...], tuple[Assessment, Template]] = {}
 
     def of(self, pod: Pod, template: Template = NO_TEMPLATE) -> Assessment:
         """Return a pod's assessment.
@@ -49,8 +50,8 @@ class Assessor:
             basis = with_own_ratios(pod, template, vpa, items)
             processed = recommendation_for(pod, basis, self._circumstances)
             priority = score(pod, processed.recommendation if processed else None)
-            found = self._known[shape] = Assessment(processed, priority)
-        return found
+            found = self._known[shape] = Assessment(processed, priority), template
+        return found[0]
 
 
 def _shape(pod: Pod) -> tuple[object, ...]:

@@ -176,7 +176,7 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
     """Say whether a pod's recommendation makes it worth updating; a faulty object concerns no other pod (B-32)."""
     pod = member.pod
     try:
-        found = assessor.of(pod, circumstances.template_of(member.group))
+        found = assessor.of(pod, circumstances.template_of(member))
     except InvalidObjectError as error:
         return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error), pod.uid)
     if (lack := _lack_of_effect(pod, circumstances)) and found.processed is not None:

@@ -19,6 +19,7 @@ from updater.resize_progress import Sightings
 from updater.resize_watch import ResizeWatch
 from updater.room import Rooms
 from updater.room_watch import RoomWatch
+from updater.selection import Member
 from updater.settings import Settings
 from updater.storm_levels import StormLevels, StormLimits
 from updater.surroundings import UNKNOWN, Surroundings
@@ -71,9 +72,9 @@ class Circumstances:
     storms: StormLimits | None = None
     workloads: Mapping[ObjectRef, Workload] = field(default_factory=dict)
 
-    def template_of(self, group: ObjectRef) -> Template:
-        """Return what the template of a direct controller asks for (see ``templates.template_of``)."""
-        return template_of(group, self.workloads, self.settings.behaviour)
+    def template_of(self, member: Member) -> Template:
+        """Return what the template of a pod's direct controller asks for (see ``templates.template_of``)."""
+        return template_of(member.pod, member.group, self.workloads, self.settings.behaviour)
 
     @property
     def is_in_place_only(self) -> bool:

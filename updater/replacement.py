@@ -42,7 +42,7 @@ def eviction_of(candidate: Candidate, reason: Reason, circumstances: Circumstanc
 
     Spec: updater K-17.
     """
-    pod, template = candidate.member.pod, circumstances.template_of(candidate.member.group)
+    pod, template = candidate.member.pod, circumstances.template_of(candidate.member)
     if not template:
         return EvictionProposal(pod, candidate.processed, reason)
     new = made_anew(pod, template, circumstances.limits.items)

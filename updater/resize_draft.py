@@ -44,7 +44,7 @@ def draft(candidate: Candidate, circumstances: Circumstances) -> Draft:
         pod, vpa = candidate.member.pod, circumstances.vpa
         # What a pod LimitRange makes of the requests alone is reason to evict, but nothing to resize to (P-2 step 1).
         processed = candidate.processed if vpa.recommendation is not None else None
-        template = circumstances.template_of(candidate.member.group)
+        template = circumstances.template_of(candidate.member)
         basis = with_own_ratios(pod, template, vpa, circumstances.limits.items)
         targets = targets_for(pod, basis, processed, circumstances)
         found = Draft(candidate, targets, resize_patch(pod, targets))

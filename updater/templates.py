@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from autoscaling.asked_resources import asked_template
 from autoscaling.behaviour import Behaviour
 from autoscaling.limit_range_check import completed
 from autoscaling.limitrange import LimitRangeItem
@@ -17,10 +18,17 @@ from autoscaling.vpa import ControlledValues, Vpa
 from autoscaling.workload import NO_TEMPLATE, Template, Workload
 
 
-def template_of(group: ObjectRef, workloads: Mapping[ObjectRef, Workload], behaviour: Behaviour) -> Template:
-    """Return what the template of a direct controller asks for, empty where nobody asks or knows (updater K-17)."""
-    workload = workloads.get(group) if behaviour.templates_are_read else None
-    return workload.template if workload is not None else NO_TEMPLATE
+def template_of(pod: Pod, group: ObjectRef, workloads: Mapping[ObjectRef, Workload], behaviour: Behaviour) -> Template:
+    """Return what the template of a pod's direct controller asks for, empty where nobody asks or knows.
+
+    Where the controller does not tell, as one of a kind of its own, the pod may say itself what it asked for.
+
+    Spec: updater K-17, case:46.
+    """
+    if not behaviour.templates_are_read:
+        return NO_TEMPLATE
+    workload = workloads.get(group)
+    return (workload.template if workload is not None else NO_TEMPLATE) or asked_template(pod)
 
 
 def made_anew(pod: Pod, template: Template, items: Iterable[LimitRangeItem]) -> Pod:

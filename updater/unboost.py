@@ -158,7 +158,7 @@ def _template(member: Member | None, around: UnboostContext) -> Template:
     """Return what the template of a pod's controller asks for, empty where the pod has none (updater K-17)."""
     if member is None:
         return NO_TEMPLATE
-    return template_of(member.group, around.workloads, around.settings.behaviour)
+    return template_of(member.pod, member.group, around.workloads, around.settings.behaviour)
 
 
 def _obstacle(pod: Pod, group: Group | Reason, settings: Settings) -> Reason | None:

@@ -16,30 +16,31 @@ from admission.review import ReviewRequest, ReviewRules, SubmittedPod, review
 from admission.verdict import Outcome, Reason
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
+from autoscaling.asked_resources import ASKED_ANNOTATION
 from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.limitrange import LimitRange, LimitRangeItem, LimitType, merge
 from autoscaling.matching import of_labels
 from autoscaling.placement import Placement
 from autoscaling.pod import Owner, Pod
 from autoscaling.targets import KnownControllers
 from autoscaling.vpa import ContainerPolicy, ControlledValues, Vpa
 from autoscaling.workload import Workload
-from tests.builders import amounts, container, pod, recommended, sidecar, vpa, with_init_containers
+from tests.builders import amounts, container, limit_range, pod, recommended, sidecar, vpa, with_init_containers
 
 RATIO, NONE = ControlledValues.REQUESTS_AND_LIMITS, ControlledValues.REQUESTS_ONLY
 BOTH = (Profile.EVENKEEL, Profile.UPSTREAM)
 UPDATES = "/metadata/annotations/vpaUpdates"
 
 
-def reviewed(subject: Pod, given: Vpa, profile: Profile) -> tuple[Reason, Mapping[str, str]]:
+def reviewed(subject: Pod, given: Vpa, profile: Profile, *items: LimitRangeItem) -> tuple[Reason, Mapping[str, str]]:
     """Return the reason of the verdict on a pod, and what is set, by path."""
     deployment = Owner("apps/v1", "Deployment", "d", controller=True)
     workloads = (
         Workload("ReplicaSet", "default", "rs", of_labels({"app": "a"}), owners=(deployment,)),
         Workload("Deployment", "default", "d", of_labels({"app": "a"})),
     )
-    view = ClusterView(
-        True, {"default": {("Deployment", "d"): (given,)}}, KnownControllers.of(workloads, {}), limits={}
-    )
+    vpas, limits = {"default": {("Deployment", "d"): (given,)}}, {"default": merge([LimitRange("default", "l", items)])}
+    view = ClusterView(True, vpas, KnownControllers.of(workloads, {}), limits)
     presence = ((True,) * len(subject.containers), (True,) * len(subject.init_containers))
     request = ReviewRequest("", "v1", "pods", "Pod", "default", subject.name, SubmittedPod(subject, *presence))
     verdict = review(request, view, ReviewRules("autoscaling.k8s.io", Gates(), Behaviour.of(profile)))
@@ -145,6 +146,23 @@ def test_a_limit_above_max_allowed_is_explained(
     annotation = f"/metadata/annotations/{LIMITS_ANNOTATION.replace('/', '~1')}"
     assert explained.get(annotation, "") == reason, row
     assert plain == {path: value for path, value in explained.items() if path != annotation}, row
+
+
+ASKING: list[tuple[str, Pod, tuple[LimitRangeItem, ...], str]] = [
+    ("case:46 within", pod(container("c", "2", "2")), (limit_range(LimitType.CONTAINER, maximum="2/-"),), ""),
+    ("case:46 beyond", pod(container("c", "2", "2")), (limit_range(LimitType.CONTAINER, maximum="1/-"),),
+     '{"c":{"requests":{"cpu":"2"},"limits":{"cpu":"2"}}}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "subject", "items", "noted"), ASKING, ids=[row for row, *_ in ASKING])
+def test_what_a_pod_beyond_its_limit_ranges_asked_for_is_noted(
+    row: str, subject: Pod, items: tuple[LimitRangeItem, ...], noted: str
+) -> None:
+    given, path = vpa(recommended("c", "500m")), f"/metadata/annotations/{ASKED_ANNOTATION.replace('/', '~1')}"
+    found, plain = (reviewed(subject, given, profile, *items)[1] for profile in BOTH)
+    assert found.get(path, "") == noted, row
+    assert path not in plain, row
 
 
 SIDECAR = with_init_containers(
