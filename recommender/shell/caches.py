@@ -46,6 +46,7 @@ from autoscaling.workload import Workload
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.node_fit import KnownNodes
 from recommender.oom import OomRecord
+from recommender.pod_changes import PodChanges
 from recommender.resource_reads import ReadingTally
 from recommender.shell.noticed_kills import NoticedKills
 from recommender.wire.checkpoints import decode_checkpoint
@@ -95,6 +96,7 @@ class Caches:
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
         self.kills = NoticedKills(behaviour)
+        self._changes = PodChanges()
         self.readings = ReadingTally()
         self.left_out: Counter[str] = Counter()
         self.events: EventRecorder | None = None
@@ -186,6 +188,11 @@ class Caches:
             *(store.wait_settled(seconds) for store in self._optional),
         )
 
+    def follow_pods(self) -> PodChanges:
+        """Return what keeps account of changes from now on, for whoever asked last; all pods there are count as new."""
+        self._changes = PodChanges(dict(self.pods.items()))
+        return self._changes
+
     def known_nodes(self) -> KnownNodes | None:
         """Return the nodes and what else tells of their room; do not keep it over an await. None where not known."""
         if self.nodes is None or not self.nodes.is_known:
@@ -205,6 +212,7 @@ class Caches:
         return found
 
     def _pod_changed(self, change: Change[Pod]) -> None:
+        self._changes.note(change.key, change.new)
         self.readings.replace(change.old, change.new)
         if change.new is not None:
             kills = self.kills.look(change, is_synced=self.pods.is_synced)

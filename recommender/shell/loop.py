@@ -10,7 +10,6 @@ from functools import partial
 import structlog
 
 from autoscaling.ownership import ControllerKey, OwnerLookupError
-from autoscaling.pod import Pod
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.runtime.collector import collector_paused
 from autoscaling.targets import KnownControllers, ResolvedTarget, target_key
@@ -25,6 +24,7 @@ from recommender.label_sets import TrackedVpa
 from recommender.node_fit import NodeFit
 from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
+from recommender.pod_changes import PodChanges
 from recommender.quality import usage_quality
 from recommender.samples import SampleColumns, UsageColumns
 from recommender.shell.history_source import Surroundings
@@ -51,7 +51,7 @@ class Loop:
 
     Attributes:
         problems: Of each VPA served, why its target cannot be used; empty where it can.
-        seen: Pods as they were when last observed.
+        changes: What became of pods since a round looked at them.
         waiting_ooms: OOM kills that the next round takes in, or gives up if their pods are not known then either.
     """
 
@@ -59,7 +59,7 @@ class Loop:
     parts: Parts
     model: ClusterModel
     problems: dict[NamespacedName, str] = field(default_factory=dict)
-    seen: dict[NamespacedName, Pod] = field(default_factory=dict)
+    changes: PodChanges = field(init=False)
     waiting_ooms: tuple[WaitingOom, ...] = ()
     _takes_over: bool = False
     _matcher: UsageMatcher = field(init=False)
@@ -72,6 +72,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
+        self.changes = self.parts.caches.follow_pods()
         self._owners = OwnerFollower(self.settings.behaviour, self.parts.caches.controllers)
         self.model.key_of = self._owners.keys
         self.model.strategies.sample_length = self.settings.interval
@@ -119,6 +120,7 @@ class Loop:
         strategies = self.model.strategies
         strategies.sample_length = history.settings.request.resolution
         await history.load(self.model, Surroundings(pods, asked_labels, now))
+        self.changes.doubt(self.model.pods)
         strategies.sample_length = self.settings.interval
 
     async def announce_fetching(self) -> None:
@@ -204,21 +206,22 @@ class Loop:
 
     async def _load_pods(self, now: datetime) -> list[NamespacedName]:
         """Observe the pods that changed and return those that are gone; unreadable ones are not gone."""
-        caches, pods = self.parts.caches, self.parts.caches.pods.snapshot()
-        current = dict(caches.pods.items().items())
+        caches, pods, looked = self.parts.caches, self.parts.caches.pods.snapshot(), self.changes.look()
         # A pod that was killed and is gone is looked at once more, or its kill would be nobody's.
-        gone = [pod for pod in caches.kills.take_pods() if (pod.namespace, pod.name) not in current]
+        gone = [pod for pod in caches.kills.take_pods() if caches.pods.find((pod.namespace, pod.name)) is None]
         # With the memory saver a pod that was left out may be wanted by a VPA that is new.
         is_each_due = self.model.settings.memory_saver
-        due = await self._owners.to_observe([*pods, *gone], self.seen, is_each_due=is_each_due)
+        changed = pods if is_each_due else [pod for pod in looked.values() if pod is not None]
+        due = await self._owners.to_observe([*changed, *gone], pods)
         with collector_paused():
             for pod in due:
                 self.model.observe_pod(pod, now)
             if self._fit is not None:
                 self._fit.observe(self.model, due)
-        vanished = [key for key in self.model.pods if key not in current and key not in caches.pods.unreadable]
-        self.seen = current
-        return vanished
+        self.changes.doubt(looked)
+        self.changes.doubt((pod.namespace, pod.name) for pod in gone)
+        self.changes.settle(looked)
+        return self.changes.gone(self.model.pods, caches.pods.items(), caches.pods.unreadable)
 
     async def load_usage(self) -> None:
         """Fold in one fetch of usage, then the OOM kills noticed since the last round."""
@@ -258,7 +261,7 @@ class Loop:
 
     async def update_vpas(self) -> None:
         """Recommend for all VPAs at once and write the statuses that changed."""
-        await self._updates.run(self.problems, self.seen.values())
+        await self._updates.run(self.problems)
 
     async def _collect_garbage(self) -> None:
         """Remove aggregates that are of no use any more, once an hour."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import partial
 
 from autoscaling.behaviour import Behaviour
 from autoscaling.kube.controllers import ControllerCache
 from autoscaling.ownership import ControllerKey, pod_controller
 from autoscaling.pod import Pod
-from recommender.cluster_model import NamespacedName
 from recommender.label_sets import TrackedVpa
 from recommender.owner_keys import OwnerKeys, SharingRules
 
@@ -40,29 +39,25 @@ class OwnerFollower:
             if selector is not None and len(controllers) == 1 and not controllers[0].is_well_known
         )
 
-    async def to_observe(
-        self, pods: Collection[Pod], seen: Mapping[NamespacedName, Pod], *, is_each_due: bool
-    ) -> list[Pod]:
-        """Settle whose all pods are, and return those that the model has to look at: new, changed, or owned otherwise.
+    async def to_observe(self, changed: Collection[Pod], pods: Collection[Pod]) -> list[Pod]:
+        """Settle whose all pods are, and return those that the model has to look at: changed, or owned otherwise.
 
         Args:
+            changed: Those that are new or have changed, and whatever else the model has to look at anyway.
             pods: All pods.
-            seen: As they were when they were last looked at.
-            is_each_due: Whether the model has to look at every pod anyway.
         """
-        fresh = [pod for pod in pods if is_each_due or seen.get((pod.namespace, pod.name)) is not pod]
-        moved = await self._settle(fresh)
+        moved = await self._settle(changed)
         self.keys.prune(pods)
-        if not moved or is_each_due:
-            return fresh
-        known = {id(pod) for pod in fresh}
-        return fresh + [pod for pod in pods if id(pod) not in known and pod_controller(pod) in moved]
+        if not moved:
+            return list(changed)
+        known = {id(pod) for pod in changed}
+        return [*changed, *(pod for pod in pods if id(pod) not in known and pod_controller(pod) in moved)]
 
-    async def _settle(self, fresh: Collection[Pod]) -> set[ControllerKey]:
+    async def _settle(self, changed: Collection[Pod]) -> set[ControllerKey]:
         """Climb where that is due, and return the direct controllers whose pods get other keys now."""
         moved = set()
         versions = self._controllers.versions
-        doubtful = self.keys.doubtful(fresh, are_workloads_as_before=versions == self._versions)
+        doubtful = self.keys.doubtful(changed, are_workloads_as_before=versions == self._versions)
         self._versions = versions
         for controller in doubtful:
             if await self._controllers.settled(partial(self.keys.settle, controller)):

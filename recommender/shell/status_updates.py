@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,7 +10,6 @@ import numpy as np
 import structlog
 
 from autoscaling.hpa import HpaIndex
-from autoscaling.pod import Pod
 from autoscaling.runtime.collector import collector_paused
 from recommender.cautions import judged_types
 from recommender.cluster_model import ClusterModel, NamespacedName
@@ -56,26 +55,25 @@ class StatusUpdates:
         self.missing_since.pop(key, None)
         self._rule.forget(key)
 
-    async def run(self, problems: Mapping[NamespacedName, str], pods: Collection[Pod]) -> None:
+    async def run(self, problems: Mapping[NamespacedName, str]) -> None:
         """Recommend for all VPAs at once and write the statuses that are due.
 
         Args:
             problems: Of each VPA, why its target cannot be used; empty where it can.
-            pods: All pods as they are now.
         """
         now = self.parts.driver.now()
         with collector_paused():
-            due = self._due(problems, pods, now)
+            due = self._due(problems, now)
         written = await self.parts.statuses.write_due(due, self._observed.frames, self.settings.status_budget)
         for vpa in written:
             self._rule.note(vpa, now)
         log.info("round recommended", vpas=len(self.model.vpas), statuses_due=len(due), statuses_written=len(written))
 
-    def _due(self, problems: Mapping[NamespacedName, str], pods: Collection[Pod], now: datetime) -> DueStatuses:
+    def _due(self, problems: Mapping[NamespacedName, str], now: datetime) -> DueStatuses:
         """Recommend for all VPAs at once and return the statuses that are to be written."""
         caches, behaviour = self.parts.caches, self.settings.behaviour
         if caches.hpas is not None:
-            note_horizontal_scaling(self.model, HpaIndex(caches.hpas.snapshot()), pods)
+            note_horizontal_scaling(self.model, HpaIndex(caches.hpas.snapshot()), caches.pods.snapshot())
         groups = self.model.groups()
         self._observed.look(groups)
         if behaviour.renamed_or_removed_containers:

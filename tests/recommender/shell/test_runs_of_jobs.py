@@ -220,7 +220,8 @@ def footprint(loop: Loop) -> dict[str, int]:
         "container rows": len(model.containers.rows),
         "container capacity": len(model.containers.aggregate),
         "pods": len(model.pods),
-        "pods seen": len(loop.seen),
+        "pods that changed": len(loop.changes.waiting),
+        "pods that may be gone": len(loop.changes.doubtful),
         "orphans": len(model.orphans),
         "members of groups": len(model.groups().members),
     }
@@ -262,7 +263,8 @@ async def test_ten_thousand_runs_leave_nothing_behind() -> None:
         "container rows": AT_ONCE,
         "container capacity": 512,
         "pods": AT_ONCE,
-        "pods seen": AT_ONCE,
+        "pods that changed": 0,
+        "pods that may be gone": AT_ONCE,
         "orphans": 0,
         "members of groups": 1,
     }
