@@ -27,6 +27,21 @@ from evenkeel.simulator.scenarios.running import Result, Run, Watching
 from evenkeel.simulator.scenarios.stage import StageSettings
 from evenkeel.simulator.view import Lines, Screen, Viewer, report
 
+HELP = """Play a scenario on a simulated cluster with the three real processes.
+
+\b
+Exit status:
+  0  the expected end state was reached
+  1  it was not
+  2  the scenario could not begin
+
+\b
+Examples:
+  evenkeel demo
+  evenkeel demo oom --speed max
+  evenkeel demo deferred-then-evicted --keep
+"""
+
 _NOT_REACHED, _NOT_BEGUN = 1, 2
 _SECONDS_AT_A_TERMINAL = 30.0
 _REAL_SPEED = 1.0

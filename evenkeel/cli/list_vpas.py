@@ -1,123 +1,169 @@
-"""``evenkeel list``: every VerticalPodAutoscaler with what is recommended and what stands in the way."""
+"""``evenkeel list``: every VerticalPodAutoscaler with what is recommended, or the changes that were made."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Final
 
+import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from autoscaling.errors import EvenkeelError
-from autoscaling.kube.calls import ClientSettings
-from autoscaling.kube.client import KubeClient, user_agent
-from autoscaling.kube.connection import connect
-from autoscaling.kube.paths import Selection, vertical_pod_autoscalers
-from autoscaling.pod import ConditionStatus
-from autoscaling.resources import CPU, MEMORY, ResourceList, amount
+from autoscaling.behaviour import Behaviour, Profile
+from autoscaling.errors import ConfigurationError
+from autoscaling.kube.paths import EVENTS, Selection
+from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.api_group import ApiGroup
-from autoscaling.vpa import ContainerRecommendation, Vpa
-from autoscaling.wire.objects import decode_vpa
+from evenkeel.cli.options import (
+    AllNamespacesOption,
+    ContextOption,
+    GroupOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Output,
+    OutputOption,
+)
+from evenkeel.cli.printing import emit, warn
+from evenkeel.cli.session import Session, read_all
+from evenkeel.cli.surveying import survey
+from evenkeel.inspection.history import PastChange, ToldEvent, history, history_table, of_event, of_log_entry
+from evenkeel.inspection.survey import Survey, control
+from evenkeel.inspection.vpa_list import listed, vpa_table
+
+HELP: Final = """List VerticalPodAutoscalers: target, mode, recommendation, conditions, and how many of their live pods
+are in the middle of a resize (pending) or cannot be resized (blocked).
+
+With --history the changes that the updater has made are listed instead: from its Events on pods, which most clusters
+keep for an hour, and from its log where that is given.
+
+\b
+Exit status:
+  0  everything could be read
+  1  something could not be read; it is named on standard error, and the rest is listed
+  2  wrong usage
+
+\b
+Examples:
+  evenkeel list -A
+  evenkeel list -n shop -o json
+  evenkeel list --api-group autoscaling.k8s.io
+  evenkeel list --history -A
+  kubectl logs -n evenkeel-system deploy/evenkeel-updater | evenkeel list --history --log - -A
+"""
+
+_EVICTED_POD: Final = re.compile(r"Evicted pod (?P<name>[^:]+): .*", re.DOTALL)
+_STANDARD_INPUT: Final = "-"
 
 
-class Output(StrEnum):
-    """How the list is printed."""
+class _Involved(msgspec.Struct):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
 
-    TABLE = "table"
-    JSON = "json"
+
+class _Event(msgspec.Struct, rename="camel"):
+    involved_object: _Involved = msgspec.field(default_factory=_Involved)
+    reason: str = ""
+    message: str = ""
+    count: int = 1
+    last_timestamp: datetime | None = None
+    event_time: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One container of one VPA; a VPA without a recommendation has one row without a container."""
-
-    namespace: str
-    name: str
-    target: str
-    mode: str
-    container: str
-    cpu: str
-    memory: str
-    conditions: str
+_EVENT: Final = msgspec.json.Decoder(_Event)
 
 
 def run(
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace; all by default.")] = "",
-    api_group: Annotated[ApiGroup, typer.Option(help="API group of the VerticalPodAutoscalers.")] = ApiGroup.EVENKEEL,
-    kubeconfig: Annotated[str, typer.Option(envvar="KUBECONFIG", help="Path of a kubeconfig file.")] = "",
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of the output.")] = Output.TABLE,
+    *,
+    namespace: NamespaceOption = "",
+    everywhere: AllNamespacesOption = False,
+    api_group: GroupOption = ApiGroup.EVENKEEL,
+    with_history: Annotated[
+        bool, typer.Option("--history", help="List the changes that the updater has made.")
+    ] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option("--log", metavar="FILE", help="Log of the updater to read as well; - for standard input."),
+    ] = None,
+    kubeconfig: KubeconfigOption = "",
+    context: ContextOption = "",
+    output: OutputOption = Output.TABLE,
 ) -> None:
-    """List VPAs; an object that cannot be read is named on standard error and ends the command with status 1."""
-    rows, faults = asyncio.run(_rows(kubeconfig, Selection(vertical_pod_autoscalers(api_group), namespace)))
-    if output is Output.JSON:
-        typer.echo(json.dumps([_as_json(row) for row in rows], indent=2))
+    """Print the list; an object that cannot be read is named on standard error and ends the command with status 1."""
+    if log and not with_history:
+        raise ConfigurationError("--log is read for --history only; add --history")
+    session = Session.of(kubeconfig, context, namespace, is_everywhere=everywhere)
+    logged = tuple(change for name in log or () for change in _logged(name))
+    found, events = asyncio.run(_read(session, api_group, with_events=with_history))
+    controlled = control(found)
+    if with_history:
+        names = {**{pod: vpa.name for pod, vpa in controlled.vpas.items()}, **_evicted(events)}
+        told = (of_event(event, names) for event in events)
+        changes = history((*logged, *(each for each in told if each is not None)), session.namespace)
+        blocks = (history_table(changes),) if changes else (_nothing("change by the updater", session),)
+        emit(output, changes, blocks)
     else:
-        Console().print(_table(rows) if rows else f"No VerticalPodAutoscaler of {api_group} found.")
-    for fault in faults:
-        typer.echo(f"evenkeel: {fault}", err=True)
-    if faults:
+        vpas = listed((each.vpa for each in found.snapshot.vpas), controlled, Behaviour.of(Profile.EVENKEEL))
+        what = f"VerticalPodAutoscaler of {api_group}"
+        emit(output, vpas, (vpa_table(vpas),) if vpas else (_nothing(what, session),))
+    warn(found.problems)
+    if found.problems:
         raise typer.Exit(1)
 
 
-async def _rows(kubeconfig: str, selection: Selection) -> tuple[list[Row], list[str]]:
-    """Return the rows and what could not be read."""
-    client = KubeClient(await connect(kubeconfig), ClientSettings(user_agent("cli")))
-    rows: list[Row] = []
-    faults: list[str] = []
+async def _read(session: Session, group: ApiGroup, *, with_events: bool) -> tuple[Survey, tuple[ToldEvent, ...]]:
+    """Return the cluster, and the Events where they are asked for."""
+    async with session.client() as client:
+        found = await survey(client, group, session.namespace)
+        if not with_events:
+            return found, ()
+        events = await read_all(client, Selection(EVENTS, session.namespace), _EVENT.decode)
+        return found, tuple(_told(event) for event in events if event.last_timestamp or event.event_time)
+
+
+def _told(event: _Event) -> ToldEvent:
+    """Return what counts of an Event that says when it was."""
+    at, involved = event.last_timestamp or event.event_time, event.involved_object
+    assert at is not None
+    ref = ObjectRef(involved.kind, involved.namespace, involved.name)
+    return ToldEvent(at, ref, event.reason, event.message, max(event.count, 1))
+
+
+def _evicted(events: Iterable[ToldEvent]) -> Mapping[ObjectRef, str]:
+    """Return the VPAs of evicted pods, which Events on the VPAs name."""
+    return {
+        ObjectRef("Pod", event.pod.namespace, match["name"]): event.pod.name
+        for event in events
+        if event.reason == "EvictedPod" and (match := _EVICTED_POD.fullmatch(event.message))
+    }
+
+
+def _logged(name: str) -> Iterator[PastChange]:
+    """Yield the changes that a log tells of; lines that are no JSON are none of the updater's.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
     try:
-        for raw in await client.items(selection, bytes):
-            try:
-                rows += rows_of(decode_vpa(raw))
-            except EvenkeelError as error:
-                faults.append(str(error))
-    finally:
-        await client.close()
-    return sorted(rows, key=lambda row: (row.namespace, row.name, row.container)), faults
+        text = sys.stdin.read() if name == _STANDARD_INPUT else Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"--log {name}: cannot be read: {error}; give the updater's log") from error
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        change = of_log_entry(entry) if isinstance(entry, dict) else None
+        if change is not None:
+            yield change
 
 
-def rows_of(vpa: Vpa) -> Iterator[Row]:
-    """Return one row for each recommended container."""
-    target = f"{vpa.target_ref.kind}/{vpa.target_ref.name}" if vpa.target_ref else "-"
-    notable = (c for c in vpa.conditions if c.status is ConditionStatus.TRUE and c.type != "RecommendationProvided")
-    conditions = ", ".join(f"{c.type}: {c.message}" if c.message else c.type for c in notable)
-    entries: Iterable[ContainerRecommendation | None] = vpa.recommendation.containers if vpa.recommendation else ()
-    for entry in entries or (None,):
-        yield Row(
-            namespace=vpa.namespace,
-            name=vpa.name,
-            target=target,
-            mode=vpa.update_mode.value,
-            container=entry.container_name if entry else "-",
-            cpu=_range(entry, CPU),
-            memory=_range(entry, MEMORY),
-            conditions=conditions,
-        )
-
-
-def _range(entry: ContainerRecommendation | None, resource: str) -> str:
-    """Return a target with its bounds, such as ``400m (300m to 1)``."""
-    if entry is None or resource not in entry.target:
-        return "-"
-    bounds: tuple[ResourceList | None, ResourceList | None] = (entry.lower_bound, entry.upper_bound)
-    lower, upper = (amount(bound, resource) for bound in bounds)
-    return f"{entry.target[resource]} ({lower} to {upper})"
-
-
-def _as_json(row: Row) -> dict[str, str]:
-    """Return a row with the names of its columns."""
-    return {name: getattr(row, name) for name in Row.__slots__}
-
-
-def _table(rows: Iterable[Row]) -> Table:
-    """Return the rows as a table; colours are off where the output is no terminal."""
-    table = Table(box=None, pad_edge=False)
-    for name in Row.__slots__:
-        table.add_column(name.upper(), overflow="fold")
-    for row in rows:
-        table.add_row(*(_as_json(row).values()))
-    return table
+def _nothing(what: str, session: Session) -> str:
+    """Say that there is nothing to list, and where it was looked for."""
+    where = f"in namespace {session.namespace}; -A looks into all" if session.namespace else "in any namespace"
+    return f"No {what} {where}."

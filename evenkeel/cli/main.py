@@ -1,34 +1,92 @@
-"""The command line: ``evenkeel``, also as the kubectl plugin ``kubectl evenkeel``."""
+"""The command line: ``evenkeel``, also as the kubectl plugin ``kubectl evenkeel``.
+
+A command's module is loaded when the command is asked for, as some of them bring half of the product along.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
+from types import MappingProxyType
+from typing import Final
 
 import typer
 
 from autoscaling.errors import EvenkeelError
-from evenkeel.cli import demo, list_vpas, shadow, verify_resize
 
-app = typer.Typer(
-    name="evenkeel",
-    help="Look at what Evenkeel recommends and does. Also available as `kubectl evenkeel`.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "demo": ("demo", "Play a scenario on a simulated cluster."),
+        "list": ("list_vpas", "List VPAs, or the changes that were made."),
+        "verify-resize": ("verify_resize", "Wait until a pod has what it asks for."),
+        "shadow": ("shadow", "Keep twins of upstream's objects to compare."),
+    }
 )
-app.command("demo", help="Play a scenario on a simulated cluster with the three real processes.")(demo.run)
-app.command("list", help="List VerticalPodAutoscalers with their recommendations.")(list_vpas.run)
-app.command("verify-resize", help=verify_resize.HELP)(verify_resize.run)
-app.add_typer(shadow.app, name="shadow")
+"""Each command with its module in this package, and what it does in a line.
+
+A module has an ``app`` where the command has commands of its own, else the function ``run`` and its ``HELP``.
+"""
+
+_COMPLETED_WORDS: Final = ("_TYPER_COMPLETE_ARGS", "COMP_WORDS")
+"""Where a shell hands over the words so far when it asks how to go on: zsh and fish, and bash."""
 
 
-@app.command("version", help="Print the version.")
+def application(wanted: str) -> typer.Typer:
+    """Return the command line with one command loaded; the others are there by their names.
+
+    Args:
+        wanted: Name of the command; any other text loads none.
+    """
+    app = typer.Typer(
+        name="evenkeel",
+        help="Look at what Evenkeel recommends and does. Also available as `kubectl evenkeel`.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, (module, summary) in COMMANDS.items():
+        if name == wanted:
+            _add(app, name, module)
+        else:
+            app.command(name, help=summary)(_not_loaded)
+    app.command("version", help="Print the version.")(print_version)
+    return app
+
+
+def _add(app: typer.Typer, name: str, module: str) -> None:
+    """Add a command whose module is loaded now."""
+    loaded = import_module(f"evenkeel.cli.{module}")
+    inner: object = getattr(loaded, "app", None)
+    if isinstance(inner, typer.Typer):
+        app.add_typer(inner, name=name)
+        return
+    run: Callable[..., object] = loaded.run
+    app.command(name, help=str(loaded.HELP))(run)
+
+
+def _not_loaded() -> None:
+    """Stand for a command that was not asked for."""
+    raise AssertionError("a command that is not loaded was run")
+
+
 def print_version() -> None:
     """Print the version of the installed distribution."""
     typer.echo(version("evenkeel"))
+
+
+def wanted_command(words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return the command that words ask for, empty for none: the first of them that is a command's name.
+
+    Args:
+        words: What follows the program's name.
+        environment: Has the words so far where a shell asks how to complete them.
+    """
+    completed = [word for name in _COMPLETED_WORDS for word in environment.get(name, "").split()]
+    return next((word for word in (*words, *completed) if word in COMMANDS), "")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -37,8 +95,9 @@ def main(words: Sequence[str] | None = None) -> None:
     Args:
         words: What follows the program's name; by default what this process was started with.
     """
+    given = sys.argv[1:] if words is None else list(words)
     try:
-        app(words)
+        application(wanted_command(given, os.environ))(given)
     except EvenkeelError as error:
         typer.echo(f"evenkeel: {error}", err=True)
         sys.exit(1)

@@ -45,6 +45,8 @@ def show(blocks: Iterable[Block]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE, color_system=None)
+    elif console.no_color:
+        console = Console(highlight=False, color_system=None)
     for number, block in enumerate(blocks):
         if number:
             typer.echo()

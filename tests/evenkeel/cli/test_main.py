@@ -1,71 +1,74 @@
-"""The command line against the embedded API server, in processes of its own."""
+"""The command line as the programs that users start."""
 
 from __future__ import annotations
 
-import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from evenkeel.simulator.api.server import ApiServer
-from evenkeel.simulator.api.serving import serve_in_thread
-from tests.embedded import api_server, recommended_status, vpa_object
+from evenkeel.cli.main import COMMANDS, wanted_command
+from tests.evenkeel.cli.running import evenkeel
 
 
-@pytest.fixture
-def server() -> ApiServer:
-    return api_server()
+def started(program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / program), *words]
+    told = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=told)
 
 
-@pytest.fixture
-def kubeconfig(server: ApiServer, tmp_path: Path) -> Iterator[Path]:
-    with serve_in_thread(server) as endpoint:
-        path = tmp_path / "kubeconfig"
-        endpoint.write_kubeconfig(path)
-        yield path
+@pytest.mark.parametrize("program", ["evenkeel", "kubectl-evenkeel"])
+def test_both_programs_start(program: str) -> None:
+    assert started(program, "version").stdout.strip() == version("evenkeel")
 
 
-def evenkeel(*words: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).parent / "evenkeel"
-    return subprocess.run([str(program), *words], capture_output=True, text=True, check=False, timeout=60)
+def test_help_names_the_commands() -> None:
+    answer = evenkeel("--help")
+    assert answer.status == 0
+    for command in (*COMMANDS, "version", "--show-completion"):
+        assert command in answer.output
 
 
-def test_version_and_help() -> None:
-    assert evenkeel("version").stdout.strip() == version("evenkeel")
-    help_text = evenkeel("--help")
-    assert help_text.returncode == 0
-    assert "list" in help_text.stdout
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command(command: str) -> None:
+    answer = evenkeel(command, "--help")
+    assert answer.status == 0
+    assert "--help" in answer.output
+    assert "Examples:" in answer.output or "Commands:" in answer.output
 
 
-def test_list_shows_recommendations_and_conditions(server: ApiServer, kubeconfig: Path) -> None:
-    server.store.create(vpa_object("web", status=recommended_status("400m", "100Mi")))
-    unsupported = {"type": "ConfigUnsupported", "status": "True", "message": "no such target"}
-    server.store.create(vpa_object("lost", status={"conditions": [unsupported]}))
-    table = evenkeel("list", f"--kubeconfig={kubeconfig}")
-    assert table.returncode == 0, table.stderr
-    assert "\x1b" not in table.stdout, "no colours in a pipe"
-    answer = evenkeel("list", f"--kubeconfig={kubeconfig}", "--output=json", "--namespace=default")
-    lost, web = json.loads(answer.stdout)
-    assert (lost["name"], lost["container"], lost["conditions"]) == ("lost", "-", "ConfigUnsupported: no such target")
-    assert (web["container"], web["cpu"], web["memory"]) == ("main", "400m (400m to 400m)", "100Mi (100Mi to 100Mi)")
-    assert (web["target"], web["mode"]) == ("Deployment/web", "InPlaceOrRecreate")
+def test_an_unknown_command() -> None:
+    answer = evenkeel("lst")
+    assert answer.status == 2
+    assert "No such command 'lst'" in answer.errors
 
 
-def test_list_names_what_it_cannot_read_and_shows_the_rest(server: ApiServer, kubeconfig: Path) -> None:
-    server.store.create(vpa_object("web"))
-    server.store.create(vpa_object("broken", updatePolicy={"updateMode": "Sometimes"}))
-    answer = evenkeel("list", f"--kubeconfig={kubeconfig}", "-o", "json")
-    assert answer.returncode == 1
-    assert [row["name"] for row in json.loads(answer.stdout)] == ["web"]
-    assert "VerticalPodAutoscaler default/broken: field spec.updatePolicy.updateMode" in answer.stderr
+WANTED = [
+    (("list", "-A"), {}, "list"),
+    (("--help",), {}, ""),
+    (("no", "such"), {}, ""),
+    ((), {"_TYPER_COMPLETE_ARGS": "evenkeel verify-resize --na"}, "verify-resize"),
+    ((), {"COMP_WORDS": "evenkeel demo --"}, "demo"),
+]
+
+
+@pytest.mark.parametrize(("words", "environment", "wanted"), WANTED)
+def test_only_the_command_that_is_asked_for_is_loaded(
+    words: tuple[str, ...], environment: dict[str, str], wanted: str
+) -> None:
+    assert wanted_command(words, environment) == wanted
+
+
+def test_a_shell_completes_commands() -> None:
+    environment = {"_EVENKEEL_COMPLETE": "complete_bash", "COMP_WORDS": "evenkeel veri", "COMP_CWORD": "1"}
+    assert started("evenkeel", **environment).stdout.strip() == "verify-resize"
 
 
 def test_a_cluster_that_cannot_be_reached_is_said_in_one_line(tmp_path: Path) -> None:
     answer = evenkeel("list", f"--kubeconfig={tmp_path / 'nothing'}")
-    assert answer.returncode == 1
-    assert answer.stderr.startswith("evenkeel: ")
-    assert answer.stderr.count("\n") == 1
+    assert answer.status == 1
+    assert answer.errors.startswith("evenkeel: ")
+    assert answer.errors.count("\n") == 1
