@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
 from evenkeel.cli.demo import SpeedError, pace_of, read_speed
-from evenkeel.cli.main import app
+from evenkeel.cli.main import application
 from evenkeel.simulator.scenarios import library
 from evenkeel.simulator.scenarios.reading import read_scenario
 
@@ -182,7 +182,7 @@ def test_told_to_end_it_ends_its_processes(tmp_path: Path) -> None:
 
 def refused(*words: str, **environment: str) -> Outcome:
     """Give a command line that begins nothing, in this process."""
-    return CliRunner().invoke(app, ["demo", *words], env=environment)
+    return CliRunner().invoke(application("demo"), ["demo", *words], env=environment)
 
 
 def test_a_file_that_means_nothing_is_explained(tmp_path: Path) -> None:
