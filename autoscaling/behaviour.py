@@ -249,11 +249,11 @@ class Behaviour:
     timers: bool = _switch(
         "B-20, K-1, K-19, K-32",
         "How long a resize has been waited for counts from when this one was accepted, noted on the pod, or from when "
-        "its condition changed where somebody else asked for it, through restarts of the updater; conditions about an "
-        "earlier spec are not believed, and a state that is not known is waited for as one in progress. A VPA of the "
-        "own group may say how long by inPlaceDeferredTimeoutSeconds and inPlaceProgressTimeoutSeconds. Otherwise it "
-        "counts from when an updater first saw a pod of that name in the middle of any resize, and flags alone say "
-        "how long.",
+        "its condition changed where somebody else asked for it or the updater ended before it had noted that, but "
+        "never from before the API server took it, through restarts of the updater; conditions about an earlier spec "
+        "are not believed, and a state that is not known is waited for as one in progress. A VPA of the own group may "
+        "say how long by inPlaceDeferredTimeoutSeconds and inPlaceProgressTimeoutSeconds. Otherwise it counts from "
+        "when an updater first saw a pod of that name in the middle of any resize, and flags alone say how long.",
     )
     infeasible_memory: bool = _switch(
         "B-28, K-2, K-4",
@@ -273,8 +273,10 @@ class Behaviour:
         "performance U-2, U-3",
         "The updater has up to 16 resizes and evictions on their way at a time, sent in the order in which they were "
         "decided and counted on as if they succeeded; what a failed one had reserved is free again for what is decided "
-        "after that. Otherwise each call waits for the answer to the one before, so a slow API server or webhook makes "
-        "a round as long as all of its answers together.",
+        "after that. The annotations of pods that were resized are written once no resize of the round is left, as "
+        "many at a time. Otherwise each call waits for the answer to the one before, so a slow API server or webhook "
+        "makes a round as long as all of its answers together, and each resize is followed by its annotations, so "
+        "limits of requests let half as many through.",
     )
 
     partial_resize: bool = _switch(

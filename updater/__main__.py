@@ -104,7 +104,11 @@ async def work(
             process.every("boost resync", RESYNC_PERIOD, unboosting.resync)
             for number in range(config.concurrent_cpu_startup_boost_syncs):
                 process.run_in_background(f"un-boosting {number}", unboosting.work())
-        await watch_tasks(tasks)
+        process.on_stop("write notes", loop.write_notes)
+        try:
+            await watch_tasks(tasks)
+        finally:
+            loop.notes.close()
     finally:
         await caches.stop()
 

@@ -13,6 +13,7 @@ from autoscaling.target_resources import ContainerTarget
 
 UPDATED_ANNOTATION = "vpaInPlaceUpdated"
 _UPDATED = "true"
+_ANNOTATION = "/metadata/annotations/"
 
 PatchValue = str | Mapping[str, str] | None
 """What an operation carries: a text, an empty object, or nothing."""
@@ -127,6 +128,17 @@ def writes_anything(patch: Patch) -> bool:
     return any(operation.verb is not PatchVerb.TEST for operation in patch)
 
 
+def annotations_set(patch: Patch) -> dict[str, str] | None:
+    """Return the texts by key that a patch of annotations sets; None where it removes any."""
+    if any(operation.verb is PatchVerb.REMOVE for operation in patch):
+        return None
+    return {
+        _key_of(operation.path.removeprefix(_ANNOTATION)): operation.value
+        for operation in patch
+        if operation.verb is PatchVerb.ADD and isinstance(operation.value, str)
+    }
+
+
 def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget | None]) -> bool:
     """Say whether the pod's spec asks for exactly what would be set (beyond:B-31, updater K-11)."""
     pairs = zip(pod.containers, targets, strict=True)
@@ -136,6 +148,11 @@ def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget | None]) ->
 def pointer_token(text: str) -> str:
     """Return one step of a JSON pointer, escaped (upstream-1.8.1 section 3, on admission 7.2)."""
     return text.replace("~", "~0").replace("/", "~1")
+
+
+def _key_of(token: str) -> str:
+    """Return what one step of a JSON pointer stands for."""
+    return token.replace("~1", "/").replace("~0", "~")
 
 
 def _amounts(path: str, current: ResourceList | None, wanted: ResourceList) -> list[PatchOperation]:

@@ -1,7 +1,8 @@
 """What the updater notes on a pod when a resize of it was accepted, so that a restart forgets nothing (beyond:B-20).
 
-The annotation is written right after the resize, with the generation that the API server answered. A process that
-starts later, or another one that leads then, reads from it since when the pod's resize has been waited for.
+The annotation is written after the resize, with the time and the generation of the API server's answer. A process that
+starts later, or another one that leads then, reads from it since when the pod's resize has been waited for, and from
+where kills for lack of memory count; so it is written also where the resize is done by then.
 """
 
 from __future__ import annotations

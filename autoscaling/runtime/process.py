@@ -159,7 +159,8 @@ class Process:
 
     Args:
         driver: Runs the periodic jobs.
-        grace: How long running rounds may take to end once the process is told to stop.
+        grace: How long running rounds may take to end once the process is told to stop; after a failure, such as a
+            lost leadership, they are cut off at once.
         callback_grace: How long each stop callback may take.
         pacing: The clock that goes with the driver.
         traffic: Who is told of what the process has under way.
@@ -249,7 +250,7 @@ class Process:
             known = isinstance(self._failure, EvenkeelError)
             log.error("process failed", error=str(self._failure), exc_info=None if known else self._failure)
         await _cancelled(starting)
-        await self.driver.stop(self.grace)
+        await self.driver.stop(self.grace if self._failure is None else timedelta(0))
         for end in reversed(self._endings):
             await end()
 

@@ -13,9 +13,11 @@ from autoscaling.target_resources import NOTHING, ContainerTarget
 from tests.builders import amounts, container, pod
 from tests.updater.situations import annotated, sent, small
 from updater.patches import (
+    Patch,
     PatchOperation,
     PatchVerb,
     annotation_patch,
+    annotations_set,
     in_place_patches,
     is_already_requested,
     pointer_token,
@@ -193,6 +195,24 @@ def test_an_unguarded_patch_only_adds() -> None:
     resize = resize_patch(subject, (target("2/-"),))
     assert in_place_patches(subject, resize).resize == resize
     assert in_place_patches(subject, resize).annotations == annotation_patch(subject)
+
+
+NAME = PatchOperation(PatchVerb.ADD, f"/metadata/annotations/{pointer_token('a~b/c')}", "d")
+
+
+@pytest.mark.parametrize(
+    ("row", "patch", "expected"),
+    [
+        ("updater:X-5", (), {}),
+        ("updater:X-5", annotation_patch(pod(container("a"))), {"vpaInPlaceUpdated": "true"}),
+        ("updater:X-5", annotation_patch(annotated(pod(container("a")))), {"vpaInPlaceUpdated": "true"}),
+        ("beyond:B-31", in_place_patches(small(), (), is_guarded=True).annotations, {"vpaInPlaceUpdated": "true"}),
+        ("beyond:B-20", (NAME, replace(NAME, path="/metadata/annotations/x")), {"a~b/c": "d", "x": "d"}),
+        ("updater:U-5", annotation_patch(annotated(small(), boost="{}"), ["c"]), None),
+    ],
+)
+def test_the_texts_that_a_patch_sets(row: str, patch: Patch, expected: dict[str, str] | None) -> None:
+    assert annotations_set(patch) == expected, row
 
 
 @pytest.mark.parametrize(

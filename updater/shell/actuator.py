@@ -20,11 +20,12 @@ from autoscaling.runtime.process import Driver
 from autoscaling.vpa import UpdateMode
 from autoscaling.wire.pods import decode_pod
 from updater.decision import Action, Decision, Outcome, Reason
-from updater.patches import Patch, writes_anything
+from updater.patches import Patch, annotations_set, writes_anything
 from updater.ratelimit import TokenBucket
 from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.convergence_meter import ConvergenceMeter
 from updater.shell.metrics import UpdaterMetrics
+from updater.shell.notes import Note, Notes
 from updater.shell.verdicts import is_beyond_the_node, outcome_of
 
 log = structlog.get_logger()
@@ -60,6 +61,7 @@ class Actuator:
         deadline: When the round must be over.
         touched: Of each VPA, the actions that succeeded in this round.
         convergence: Told of what puts an end to resizes under way; None where nobody follows them.
+        notes: Takes the annotations that follow resizes; None where each is written right after its resize.
     """
 
     client: KubeClient
@@ -71,6 +73,7 @@ class Actuator:
     deadline: datetime
     touched: set[tuple[ObjectRef, Action]] = field(default_factory=set)
     convergence: ConvergenceMeter | None = None
+    notes: Notes | None = None
 
     async def carry_out(self, decision: Decision) -> Outcome:
         """Carry out one decision; what calls nothing is done at once."""
@@ -112,23 +115,31 @@ class Actuator:
         return await self._resize(decision, decision.patches.resize, decision.patches.annotations)
 
     async def _resize(self, decision: Decision, resize: Patch, annotations: Patch) -> Outcome:
-        """Send both patches, the second where it writes anything; only the first one counts (updater X-3, X-5)."""
+        """Send the resize and see to what is to be noted of it; only the former counts (updater X-3, X-5)."""
         ref = decision.ref
         try:
             answer = await self._patch(ref, resize, "resize")
         except ApiError as error:
             return self._resize_failed(decision, error)
-        notes = (*annotations, *self._noted(decision, answer))
-        try:
-            if writes_anything(notes):
-                await self._patch(ref, notes)
-        except ApiError as error:
-            log.warning("annotation not written", pod=str(ref), error=str(error))
+        await self._note(decision, (*annotations, *self._noted(decision, answer)))
         self._succeeded(decision)
         if decision.scope is not None:
             self.metrics.in_place_updated_pods.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
         self._audited(decision, "InPlaceResizedByVPA", "Resize requested")
         return Outcome.DONE
+
+    async def _note(self, decision: Decision, patch: Patch) -> None:
+        """Write annotations, or have them written later; one of a boost goes at once, lest it be taken back again."""
+        if not writes_anything(patch):
+            return
+        annotations = annotations_set(patch)
+        if self.notes is not None and annotations is not None:
+            self.notes.owe(Note(decision.ref, decision.uid, annotations))
+            return
+        try:
+            await self._patch(decision.ref, patch)
+        except ApiError as error:
+            log.warning("annotation not written", pod=str(decision.ref), error=str(error))
 
     def _noted(self, decision: Decision, answer: bytes) -> Patch:
         """Return the operation that notes on the pod what was accepted just now, if that is wanted (beyond:B-20)."""

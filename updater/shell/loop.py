@@ -21,12 +21,13 @@ from updater.plan import Plan
 from updater.settings import Settings
 from updater.shell.actuator import Actuator, Buckets
 from updater.shell.caches import Caches
-from updater.shell.carrier import Carrier
+from updater.shell.carrier import AT_ONCE, Carrier
 from updater.shell.conditions import ConditionWriter
 from updater.shell.convergence_meter import ConvergenceMeter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
 from updater.shell.missing_room import MissingRoom
+from updater.shell.notes import Notes
 from updater.shell.storm_lease import StormLease
 from updater.snapshot import Snapshot
 
@@ -64,6 +65,7 @@ class Loop:
         storms: Keeps the levels of the storm budgets; None where there are none, or where they last as long as this.
         missing: Tells of room that nodes lack.
         convergence: Follows resizes to their end.
+        notes: What is still to be written on pods of resizes that were accepted.
     """
 
     settings: LoopSettings
@@ -80,9 +82,11 @@ class Loop:
     storms: StormLease | None = None
     missing: MissingRoom = field(init=False)
     convergence: ConvergenceMeter = field(init=False)
+    notes: Notes = field(init=False)
 
     def __post_init__(self) -> None:
         """Make what tells of missing room and of resizes under way."""
+        self.notes = Notes(self.client)
         self.missing = MissingRoom(self.metrics.missing_room, self.events)
         self.convergence = ConvergenceMeter(self.metrics.resizes, self.settings.decisions.behaviour)
 
@@ -119,6 +123,8 @@ class Loop:
                 if is_proven is not False or self.settings.decisions.behaviour.eviction_only_when_it_helps:
                     await self._open_budgets(now)
                     await self._update(now, is_webhook_proven=is_proven)
+                else:
+                    await self.write_notes()
         except TimeoutError:
             log.warning("round cut off", after_seconds=self.settings.period.total_seconds())
 
@@ -154,7 +160,7 @@ class Loop:
         vpas = (selecting.vpa for selecting in snapshot.vpas)
         memory = await self.usage.read(vpas) if self.usage is not None else None
         around = replace(snapshot.surroundings, memory=memory, is_webhook_proven=is_webhook_proven)
-        return replace(snapshot, surroundings=around)
+        return replace(snapshot, pods=self.notes.shown_on(snapshot.pods), surroundings=around)
 
     async def _update(self, now: datetime, *, is_webhook_proven: bool | None) -> None:
         """Decide and act in turn, folding each outcome back into the plan."""
@@ -164,7 +170,8 @@ class Loop:
         self.convergence.look(snapshot.pods, now)
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
-        actuator = self.actuator(now + self.settings.period)
+        is_side_by_side = self.settings.decisions.behaviour.calls_side_by_side
+        actuator = replace(self.actuator(now + self.settings.period), notes=self.notes if is_side_by_side else None)
         scopes: dict[VpaScope, None] = {}
         noteworthy: list[Decision] = []
 
@@ -178,7 +185,6 @@ class Loop:
             self.missing.note(decision)
 
         carrier = Carrier(plan, actuator, self.storms, note)
-        is_side_by_side = self.settings.decisions.behaviour.calls_side_by_side
         with step.labels("EvictPods").time():
             try:
                 await (carrier.side_by_side() if is_side_by_side else carrier.one_by_one())
@@ -186,10 +192,15 @@ class Loop:
                 self.memory = carrier.plan.memory
                 self.missing.publish()
                 self.metrics.round.publish(_counts(scopes, actuator))
+        await self.write_notes()
         if self.conditions is not None:
             vpas = [selecting.vpa for selecting in snapshot.vpas]
             found = verdicts(noteworthy, [vpa.ref for vpa in vpas], [scope.vpa for scope in scopes])
             await self.conditions.write(vpas, found, now, now + _CHANGING * self.settings.period)
+
+    async def write_notes(self) -> None:
+        """Write what is still to stand on pods of resizes that were accepted."""
+        await self.notes.write(AT_ONCE)
 
     def _create_counters(self, scope: VpaScope) -> None:
         """Make the counters of a VPA visible at zero (upstream-1.8.1 2.6)."""

@@ -253,6 +253,21 @@ async def test_the_end_comes_in_order() -> None:
     assert order == ["round ended", "watch told", "watch ended", "server told", "server ended"]
 
 
+async def test_after_a_failure_no_round_goes_on() -> None:
+    """Spec: updater:M-3, beyond:B-24. Somebody else may lead by now."""
+    driver, job = ManualDriver(), ManualJob()
+
+    async def start(process: Process) -> None:
+        process.every("loop", timedelta(minutes=1), job.run)
+        driver.rounds["loop"].tick()
+        driver.rounds["loop"].tick()
+        await _settle()
+        process.fail(FatalError("the Lease is lost"))
+
+    assert await Process(driver, grace=PATIENT).run(start) == 1
+    assert (job.started, job.finished, job.cancelled) == (1, 0, 1)
+
+
 async def _note(order: list[str], what: str) -> None:
     order.append(what)
 
