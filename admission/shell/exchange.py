@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from admission.field_errors import FieldError
@@ -21,10 +22,11 @@ from admission.review import (
 )
 from admission.submitted_vpa import SubmittedVpa, submitted_vpa
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
+from admission.verdict_memory import Notes, VerdictMemory
 from admission.vpa_matching import ClusterView
 from autoscaling.errors import InvalidObjectError
 from autoscaling.pod import Container, Pod
-from autoscaling.wire.pods import decode_submitted_pod
+from autoscaling.wire.pods import decode_submitted_pod, template_text
 from autoscaling.wire.review import (
     AdmissionRequest,
     AdmissionResponse,
@@ -48,8 +50,28 @@ _GENERATED = "%"
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """What is remembered of earlier reviews by the same rules.
+
+    Args:
+        verdicts: On pods of the same text.
+        patches: Of pods that differ in what no patch depends on, or whose owners have changed.
+        texts: Of patches.
+    """
+
+    verdicts: VerdictMemory
+    patches: PatchMemory
+    texts: TextMemory
+
+    @classmethod
+    def of(cls, size: int) -> Memory:
+        """Return an empty one for so many templates of pods."""
+        return cls(VerdictMemory(size), PatchMemory(size), TextMemory(size))
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """A review as it came in.
+    """A review as it came in, its object not yet decoded.
 
     Args:
         uid: What the answer has to repeat; empty where it could not be read.
@@ -58,13 +80,13 @@ class Question:
     """
 
     uid: str
-    request: ReviewRequest | None
+    request: AdmissionRequest | None
     problem: Verdict | None = None
     is_dry_run: bool = False
 
 
-def read_question(body: bytes, rules: ReviewRules) -> Question:
-    """Read an AdmissionReview (spec: admission:4.3, admission:6.2).
+def read_question(body: bytes) -> Question:
+    """Read an AdmissionReview (spec: admission:4.3).
 
     Whatever is wrong with it is part of what is returned.
     """
@@ -75,15 +97,37 @@ def read_question(body: bytes, rules: ReviewRules) -> Question:
         return Question("", None, verdict)
     if request is None:
         return Question("", None, Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST))
-    return Question(request.uid, _request(request, rules), is_dry_run=bool(request.dry_run))
+    return Question(request.uid, request, is_dry_run=bool(request.dry_run))
 
 
-def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory: PatchMemory | None = None) -> Verdict:
-    """Decide on a question that was read; see ``review`` for the memory."""
-    if question.request is not None:
-        verdict = review(question.request, view, rules, memory)
-        return replace(verdict, is_dry_run=True) if question.is_dry_run else verdict
-    return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
+def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory: Memory | None = None) -> Verdict:
+    """Decide on a question that was read.
+
+    Args:
+        memory: Of earlier reviews by the same rules, to be added to; None has everything worked out anew.
+    """
+    if question.request is None:
+        return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
+    if memory is None or not view.is_complete:
+        verdict = review(review_request(question.request, rules), view, rules)
+    else:
+        verdict = _remembered_verdict(question.request, view, rules, memory)
+    return replace(verdict, is_dry_run=True) if question.is_dry_run else verdict
+
+
+def _remembered_verdict(wire: AdmissionRequest, view: ClusterView, rules: ReviewRules, memory: Memory) -> Verdict:
+    """Return an earlier verdict that holds for this request, too; else decide, and remember that for the next."""
+    text = _template_text(wire)
+    if text is None:
+        return review(review_request(wire, rules), view, rules, memory.patches)
+    known = memory.verdicts.recall(text, view)
+    if known is not None:
+        return known
+    notes = Notes(view)
+    verdict = review(review_request(wire, rules), notes.noted_view, rules, memory.patches)
+    if verdict.to_look_up is None:
+        memory.verdicts.keep(text, verdict, notes)
+    return verdict
 
 
 def write_answer(uid: str, verdict: Verdict, texts: TextMemory | None = None) -> bytes:
@@ -114,8 +158,11 @@ def _text(patch: Patch, texts: TextMemory | None) -> str:
     return text if texts is None else texts.keep(text, (patch,))
 
 
-def _request(wire: AdmissionRequest, rules: ReviewRules) -> ReviewRequest:
-    """Decode the object of a request, if it is one that is reviewed here."""
+def review_request(wire: AdmissionRequest, rules: ReviewRules) -> ReviewRequest:
+    """Decode the object of a request, if it is one that is reviewed here (spec: admission:6.2).
+
+    Whatever is wrong with it is part of what is returned.
+    """
     resource = (wire.resource.group, wire.resource.resource)
     submitted: SubmittedPod | VpaChange | Unreadable | None = None
     if resource == PODS:
@@ -131,6 +178,14 @@ def _request(wire: AdmissionRequest, rules: ReviewRules) -> ReviewRequest:
         name=wire.name,
         object=submitted,
     )
+
+
+def _template_text(wire: AdmissionRequest) -> Hashable:
+    """Return the text of all that a verdict on a pod depends on; None for other objects and pods like no other."""
+    if (wire.resource.group, wire.resource.resource) != PODS:
+        return None
+    text = template_text(wire.object)
+    return None if text is None else (wire.namespace, wire.name, wire.resource.version, text)
 
 
 def _pod(wire: AdmissionRequest) -> SubmittedPod | Unreadable:

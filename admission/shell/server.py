@@ -15,9 +15,9 @@ from http import HTTPStatus
 import structlog
 from prometheus_client import Counter, Histogram
 
-from admission.review import PatchMemory, ReviewRules
+from admission.review import ReviewRules
 from admission.shell.connection import Connection, Limits
-from admission.shell.exchange import Question, TextMemory, read_question, verdict_on, write_answer
+from admission.shell.exchange import Memory, Question, read_question, verdict_on, write_answer
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
 from admission.shell.service import Arrival, Reply, Request, Send, Service
@@ -104,8 +104,7 @@ class Endpoint:
     metrics: AdmissionMetrics
     measures: AdmissionMeasures
     timeout_seconds: float
-    _patches: PatchMemory = field(init=False, default_factory=lambda: PatchMemory(_REMEMBERED))
-    _texts: TextMemory = field(init=False, default_factory=lambda: TextMemory(_REMEMBERED))
+    _memory: Memory = field(init=False, default_factory=lambda: Memory.of(_REMEMBERED))
     _steps: Labelled[Histogram] = field(init=False)
     _latencies: Labelled[Histogram] = field(init=False)
     _reviews: Labelled[Counter] = field(init=False)
@@ -157,7 +156,7 @@ class Endpoint:
         """Read a question and decide on it."""
         question = Question("", None)
         try:
-            question = read_question(body, self.rules)
+            question = read_question(body)
             return question, self._verdict(question)
         except Exception as error:
             log.exception("review failed", uid=question.uid)
@@ -165,7 +164,7 @@ class Endpoint:
 
     def _verdict(self, question: Question) -> Verdict:
         """Decide by what is known now."""
-        return verdict_on(question, self.cluster.view(), self.rules, self._patches)
+        return verdict_on(question, self.cluster.view(), self.rules, self._memory)
 
     async def _answer_later(self, request: Request, send: Send, question: Question, verdict: Verdict) -> None:
         """Answer a review once what its verdict lacks has been looked up, or the time for that is up."""
@@ -193,7 +192,7 @@ class Endpoint:
         """Put a decision into words and send it."""
         decided, verdict = time.perf_counter(), decision.verdict
         try:
-            body = write_answer(uid, verdict, self._texts)
+            body = write_answer(uid, verdict, self._memory.texts)
         except Exception as error:
             log.exception("review failed", uid=uid)
             verdict = _failure(error)

@@ -9,8 +9,15 @@ import pytest
 
 from admission.field_errors import Fault, invalid
 from admission.patch_operation import PatchOperation
-from admission.review import ReviewRules, SubmittedPod, Unreadable, VpaChange
-from admission.shell.exchange import Question, TextMemory, read_question, verdict_on, write_answer
+from admission.review import ReviewRequest, ReviewRules, SubmittedPod, Unreadable, VpaChange
+from admission.shell.exchange import (
+    Question,
+    TextMemory,
+    read_question,
+    review_request,
+    verdict_on,
+    write_answer,
+)
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
@@ -31,25 +38,30 @@ def body(**request: object) -> bytes:
 
 def pod_question(pod: object, **request: object) -> Question:
     fields: dict[str, object] = {"resource": POD_RESOURCE, "operation": "CREATE", "object": pod, **request}
-    return read_question(body(**fields), RULES)
+    return read_question(body(**fields))
 
 
 def vpa_question(**request: object) -> Question:
     kind = {"group": GROUP, "version": "v1", "kind": "VerticalPodAutoscaler"}
     fields: dict[str, object] = {"resource": VPA_RESOURCE, "operation": "CREATE", "requestKind": kind, **request}
-    return read_question(body(**fields), RULES)
+    return read_question(body(**fields))
+
+
+def request_of(question: Question) -> ReviewRequest:
+    assert question.request is not None
+    return review_request(question.request, RULES)
 
 
 def submitted_pod(question: Question) -> SubmittedPod:
-    assert question.request is not None
-    assert isinstance(question.request.object, SubmittedPod)
-    return question.request.object
+    submitted = request_of(question).object
+    assert isinstance(submitted, SubmittedPod)
+    return submitted
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'"x"', b'{"request": 1}', b'{"request": {"uid": 1}}'])
 def test_what_is_no_review_is_let_in_without_uid(raw: bytes) -> None:
     """Spec: admission:4.3.1, admission:12.2."""
-    question = read_question(raw, RULES)
+    question = read_question(raw)
     verdict = verdict_on(question, EMPTY, RULES)
     assert (verdict.subject, verdict.outcome) == (Subject.UNKNOWN, Outcome.ERROR)
     assert verdict.reason is Reason.UNREADABLE_REVIEW
@@ -88,7 +100,7 @@ def test_a_patch_is_put_into_words_once() -> None:
 @pytest.mark.parametrize("raw", [b"{}", b"null", b'{"request": null}'])
 def test_a_review_without_request_is_let_in(raw: bytes) -> None:
     """Spec: admission:4.3.2, admission:13.2, where upstream crashes."""
-    question = read_question(raw, RULES)
+    question = read_question(raw)
     verdict = verdict_on(question, EMPTY, RULES)
     assert verdict.is_allowed
     assert verdict.reason in {Reason.NO_REQUEST, Reason.UNREADABLE_REVIEW}
@@ -131,22 +143,19 @@ UNREADABLE: list[tuple[str, object, str]] = [
 
 @pytest.mark.parametrize(("row", "pod", "clue"), UNREADABLE)
 def test_an_unreadable_pod_says_what_is_wrong(row: str, pod: object, clue: str) -> None:
-    request = pod_question(pod).request
-    assert request is not None, row
+    request = request_of(pod_question(pod))
     assert isinstance(request.object, Unreadable), row
     assert clue in request.object.problem, row
 
 
 def test_a_pod_request_without_object_is_unreadable() -> None:
-    request = read_question(body(resource=POD_RESOURCE, operation="CREATE"), RULES).request
-    assert request is not None
+    request = request_of(read_question(body(resource=POD_RESOURCE, operation="CREATE")))
     assert isinstance(request.object, Unreadable)
 
 
 def test_other_resources_are_not_decoded() -> None:
     odd = {"group": "apps", "version": "v1", "resource": "deployments"}
-    request = read_question(body(resource=odd, object={"spec": 1}), RULES).request
-    assert request is not None
+    request = request_of(read_question(body(resource=odd, object={"spec": 1})))
     assert request.object is None
     assert (request.group, request.resource, request.version) == ("apps", "deployments", "v1")
 
@@ -156,8 +165,8 @@ def test_the_old_object_counts_on_update_only() -> None:
     new = {"spec": {"updatePolicy": {"updateMode": "Off"}}}
     old = {"spec": {"recommenders": [{"name": "a"}]}}
     for operation, count in (("CREATE", 0), ("UPDATE", 1)):
-        request = vpa_question(object=new, oldObject=old, operation=operation, namespace="shop", name="v").request
-        assert request is not None
+        question = vpa_question(object=new, oldObject=old, operation=operation, namespace="shop", name="v")
+        request = request_of(question)
         assert isinstance(request.object, VpaChange)
         assert request.object.old.recommender_count == count
         assert (request.kind, request.namespace, request.name) == ("VerticalPodAutoscaler", "shop", "v")
@@ -183,8 +192,7 @@ def test_an_undecodable_vpa_is_refused(request_: dict[str, object]) -> None:
 def test_the_kind_is_taken_from_the_request_where_it_names_no_other() -> None:
     """Spec: admission:4.3.2, where upstream crashes without requestKind."""
     raw = body(resource=VPA_RESOURCE, kind={"kind": "VerticalPodAutoscaler"}, operation="CREATE", object={})
-    request = read_question(raw, RULES).request
-    assert request is not None
+    request = request_of(read_question(raw))
     assert request.kind == "VerticalPodAutoscaler"
 
 
