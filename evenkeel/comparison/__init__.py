@@ -1,0 +1,1 @@
+"""Our recommendations beside upstream's: how far apart, which is nearer to what is used, and why."""

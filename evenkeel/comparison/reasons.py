@@ -1,0 +1,231 @@
+"""Why two targets differ: the first step after which they never agree again, in words with the amounts at that step.
+
+Spec: beyond:B-35.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from autoscaling.capping import policy_bounds
+from autoscaling.pod import ConditionStatus
+from autoscaling.policy import container_policy, controlled_resources, scaling_mode
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CPU, MEMORY
+from autoscaling.vpa import ScalingMode, Vpa
+from evenkeel.comparison.retracing import TRACED, SideSettings, Step, Trace
+
+OLD: Final = timedelta(minutes=10)
+"""A checkpoint that ends so much before the other is told by its age: checkpoints are written every few minutes."""
+
+_OF_OURS_ALONE: Final = frozenset({"HPAConflict", "CappedToNode", "StrategyUnavailable", "UsageFallback"})
+"""Conditions under which our recommender recommends something else than its histograms say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """What is known of one container on one side.
+
+    Args:
+        vpa: The autoscaler; None where there is none.
+        settings: What its recommender's flags say.
+        trace: How its target comes about; None where nothing is stored.
+        target: What is recommended; None for nothing.
+        uncapped: The same before caps; None where it is not told.
+    """
+
+    vpa: Vpa | None
+    settings: SideSettings
+    trace: Trace | None = None
+    target: Quantity | None = None
+    uncapped: Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Which amount of which container, on both sides.
+
+    Args:
+        container: Name of the container.
+        resource: ``cpu`` or ``memory``.
+        ours: Our side.
+        theirs: Upstream's.
+    """
+
+    container: str
+    resource: str
+    ours: Standpoint
+    theirs: Standpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why two targets differ.
+
+    Args:
+        step: Where they part for good.
+        detail: What is different there.
+        ours: Our amount after that step; None where it cannot be told.
+        theirs: Upstream's, likewise.
+    """
+
+    step: Step
+    detail: str
+    ours: Quantity | None = None
+    theirs: Quantity | None = None
+
+
+def reason(subject: Subject) -> Reason | None:
+    """Return why two targets differ, None where they do not."""
+    ours, theirs = subject.ours, subject.theirs
+    if ours.target is None or theirs.target is None:
+        return Reason(Step.PRESENCE, _absence(subject)) if ours.target != theirs.target else None
+    if ours.target == theirs.target:
+        return None
+    if ours.uncapped is not None and ours.uncapped == theirs.uncapped:
+        # What is told outweighs what was stored a while ago.
+        return Reason(Step.CAPS, _caps(subject), ours.target, theirs.target)
+    if ours.trace is None or theirs.trace is None:
+        return Reason(Step.NO_CHECKPOINT, _missing(ours, theirs))
+    return _parting(subject, ours.trace, theirs.trace)
+
+
+def _parting(subject: Subject, ours: Trace, theirs: Trace) -> Reason:
+    """Return the step after which two traced targets never agree again."""
+    mine, other = ours.targets[subject.resource], theirs.targets[subject.resource]
+    parting = Step.LATER
+    for step in reversed(TRACED):
+        if mine.get(step) == other.get(step):
+            break
+        parting = step
+    if parting is Step.SAMPLES and abs(_ends_earlier(ours, theirs)) > OLD:
+        parting = Step.CHECKPOINT_AGE
+    at = {Step.CHECKPOINT_AGE: Step.SAMPLES, Step.LATER: Step.CAPS}.get(parting, parting)
+    return Reason(parting, _detail(parting, subject, ours, theirs), mine.get(at), other.get(at))
+
+
+def _detail(step: Step, subject: Subject, ours: Trace, theirs: Trace) -> str:
+    """Return what is different at a step."""
+    mine, other = subject.ours.settings, subject.theirs.settings
+    match step:
+        case Step.CHECKPOINT_AGE:
+            earlier = _ends_earlier(ours, theirs)
+            whose = "ours" if earlier > timedelta(0) else "theirs"
+            return f"{whose} ends {abs(earlier)} before the other; {_samples(ours, theirs)}"
+        case Step.SAMPLES:
+            return _samples(ours, theirs)
+        case Step.PERCENTILE:
+            return _two(*(_percentile(side, subject.resource) for side in (mine, other)))
+        case Step.MARGIN:
+            return _two(*(f"{side.estimator.margin_fraction:g}" for side in (mine, other)))
+        case Step.MINIMUM:
+            return f"share of the least amounts of a pod: {_two(*(_minimum(side, subject) for side in (mine, other)))}"
+        case Step.ROUNDING:
+            return _two(*(_rounding(side, subject.resource) for side in (mine, other)))
+        case Step.CAPS:
+            return _caps(subject)
+        case _:
+            return _later(subject, ours, theirs)
+
+
+def _two(ours: str, theirs: str) -> str:
+    """Return what holds for each side."""
+    return f"ours {ours}, theirs {theirs}" if ours != theirs else f"both {ours}"
+
+
+def _samples(ours: Trace, theirs: Trace) -> str:
+    """Say what histograms hold."""
+    return _two(*(_history(trace) for trace in (ours, theirs)))
+
+
+def _history(trace: Trace) -> str:
+    stored = trace.checkpoint
+    if stored.first_sample is None:
+        return f"{stored.sample_count} CPU samples"
+    return f"{stored.sample_count} CPU samples from {_time(stored.first_sample)} to {_time(stored.last_sample)}"
+
+
+def _time(moment: datetime | None) -> str:
+    return "?" if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _ends_earlier(ours: Trace, theirs: Trace) -> timedelta:
+    """Return how long before theirs our histogram ends, negative for after; nothing where one has no samples."""
+    mine, other = ours.checkpoint.last_sample, theirs.checkpoint.last_sample
+    return other - mine if mine is not None and other is not None else timedelta(0)
+
+
+def _percentile(side: SideSettings, resource: str) -> str:
+    percentiles = {CPU: side.estimator.cpu, MEMORY: side.estimator.memory}
+    return f"{percentiles[resource].target:g}"
+
+
+def _minimum(side: SideSettings, subject: Subject) -> str:
+    if subject.resource == CPU:
+        return f"of {side.estimator.pod_minimum_cpu_millicores:g}m"
+    return f"of {side.estimator.pod_minimum_memory_mib:g}Mi"
+
+
+def _rounding(side: SideSettings, resource: str) -> str:
+    if resource == CPU:
+        whole = " (whole cores where annotated)" if side.rendering.integer_cpu else ""
+        return f"to {max(side.rendering.round_cpu_millicores, 1)}m{whole}"
+    return f"to {max(side.rendering.round_memory_bytes, 1)} bytes"
+
+
+def _caps(subject: Subject) -> str:
+    """Say what bounds the target on each side."""
+    return _two(*(_bounds(side, subject) for side in (subject.ours, subject.theirs)))
+
+
+def _bounds(side: Standpoint, subject: Subject) -> str:
+    if side.vpa is None:
+        return "none"
+    policy = container_policy(side.vpa, subject.container)
+    bounds = policy_bounds(policy, side.settings.rendering.maximum)
+    named = (("minAllowed", bounds.minimum), ("maxAllowed", bounds.maximum))
+    told = [f"{name} {amounts[subject.resource]}" for name, amounts in named if subject.resource in amounts]
+    return " ".join([*(told or ["no bounds"]), *_named_conditions(side.vpa)])
+
+
+def _named_conditions(vpa: Vpa) -> Iterator[str]:
+    """Name the conditions that say why a target is another than its histogram and bounds make it."""
+    held = [c.type for c in vpa.conditions if c.status is ConditionStatus.TRUE and c.type in _OF_OURS_ALONE]
+    if held:
+        yield f"({', '.join(sorted(held))})"
+
+
+def _absence(subject: Subject) -> str:
+    """Say which side recommends nothing, and why as far as its object tells."""
+    whose, side = ("ours", subject.ours) if subject.ours.target is None else ("theirs", subject.theirs)
+    vpa = side.vpa
+    if vpa is None:
+        return "there is no object of our own group; run `evenkeel shadow sync`"
+    policy = container_policy(vpa, subject.container)
+    if scaling_mode(policy) is ScalingMode.OFF:
+        return f"{whose}: mode of the container's policy is Off"
+    if subject.resource not in controlled_resources(policy):
+        return f"{whose}: not among controlledResources"
+    problems = [c for c in vpa.conditions if c.status is ConditionStatus.TRUE and c.type != "RecommendationProvided"]
+    told = "; ".join(f"{c.type}: {c.message}" if c.message else c.type for c in problems)
+    return f"{whose}: {told or 'nothing recommended yet; see whether its recommender runs and serves it'}"
+
+
+def _missing(ours: Standpoint, theirs: Standpoint) -> str:
+    """Say whose checkpoint is missing."""
+    missing = [name for name, side in (("ours", ours), ("theirs", theirs)) if side.trace is None]
+    return f"no checkpoint to look into: {' and '.join(missing)}"
+
+
+def _later(subject: Subject, ours: Trace, theirs: Trace) -> str:
+    """Say what may have come after what is stored."""
+    written = _two(*(_time(trace.checkpoint.updated) for trace in (ours, theirs)))
+    told = [
+        f"the checkpoints come to the same (written: {written})",
+        "what came later, the memory window that runs, or flags that were not given make the difference",
+    ]
+    conditions = [*_named_conditions(subject.ours.vpa)] if subject.ours.vpa is not None else []
+    return "; ".join([*told, *(f"ours has {each}" for each in conditions)])

@@ -1,0 +1,1 @@
+"""Reading both groups, flags, and what containers use."""
