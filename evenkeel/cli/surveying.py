@@ -36,7 +36,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.ownership import ControllerKey, OwnerLookupError, OwnerNotCachedError, pod_controller
 from autoscaling.quota import Quota
 from autoscaling.runtime.api_group import ApiGroup
-from autoscaling.targets import KnownControllers, target_selector
+from autoscaling.targets import KnownControllers, target_key, target_selector
 from autoscaling.vpa import Vpa
 from autoscaling.wire.budgets import decode_budget
 from autoscaling.wire.hpas import decode_hpa
@@ -137,7 +137,8 @@ async def survey(client: KubeClient, group: ApiGroup, namespace: str, *, is_thor
     )
     controllers = _Controllers(client, workloads)
     selecting = [SelectingVpa(vpa, await controllers.selector(vpa)) for vpa in vpas]
-    for key in dict.fromkeys(key for pod in pods if (key := pod_controller(pod)) is not None):
+    starts = [*(target_key(vpa) for vpa in vpas), *(pod_controller(pod) for pod in pods)]
+    for key in dict.fromkeys(key for key in starts if key is not None):
         await controllers.climb(key)
     limits, hpas, around = await _surroundings(reader) if is_thorough else ((), (), Surroundings())
     known = controllers.known()
