@@ -16,6 +16,7 @@ from http import HTTPStatus
 import httptools
 import structlog
 
+from admission.shell.known_heads import KnownHeads
 from admission.shell.service import Arrival, Reply, Request, Service
 
 _HEAD = b"HEAD"
@@ -57,12 +58,14 @@ class Connection(asyncio.Protocol):
         service: Answers requests.
         limits: For the caller.
         connections: All that are open, this one among them as long as it is.
+        heads: Of requests on any of them, to be added to.
     """
 
-    def __init__(self, service: Service, limits: Limits, connections: set[Connection]) -> None:
+    def __init__(self, service: Service, limits: Limits, connections: set[Connection], heads: KnownHeads) -> None:
         self._service = service
         self._limits = limits
         self._connections = connections
+        self._heads = heads
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self._parser = httptools.HttpRequestParser(self)
@@ -120,15 +123,27 @@ class Connection(asyncio.Protocol):
         """Answer what is complete by now, and look whether the rest is worth waiting for."""
         if self._is_over or self._transport.is_closing():
             return
-        problem: httptools.HttpParserError | None = None
+        is_between = self._request is None and not self._complete and self._later is None
+        known = self._heads.request(data) if is_between else None
+        if known is not None:
+            self._complete.append(known)
+            self._go_on(None, len(data))
+            return
+        problem = self._parse(data)
+        if is_between and problem is None and self._request is None and len(self._complete) == 1:
+            self._heads.learn(data, self._complete[0])
+        self._go_on(problem, len(data))
+
+    def _parse(self, data: bytes) -> httptools.HttpParserError | None:
+        """Have the parser look at what has come; returns why nothing more can be made out, None where all is well."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             # The request before it is answered as any other and is the last one: what follows is not HTTP.
-            pass
+            return None
         except httptools.HttpParserError as error:
-            problem = error
-        self._go_on(problem, len(data))
+            return error
+        return None
 
     def _go_on(self, problem: httptools.HttpParserError | None, received: int) -> None:
         """Answer what is complete, then see to what has come of the next request; where an answer waits, so does this.

@@ -13,18 +13,19 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 import structlog
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter
 
 from admission.review import ReviewRules
 from admission.shell.connection import Connection, Limits
+from admission.shell.durations import Durations
 from admission.shell.exchange import Memory, Question, read_question, verdict_on, write_answer
+from admission.shell.known_heads import KnownHeads
 from admission.shell.measures import AdmissionMeasures
 from admission.shell.metrics import AdmissionMetrics
 from admission.shell.service import Arrival, Reply, Request, Send, Service
 from admission.verdict import Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from autoscaling.ownership import ControllerKey
-from autoscaling.runtime.labelled import Labelled
 
 LARGEST_BODY_BYTES = 5 * 1024 * 1024
 KEEP_ALIVE_SECONDS = 120
@@ -37,7 +38,7 @@ _TIMEOUT = re.compile(rb"(?:^|&)timeout=([0-9]{1,3})s(?:&|$)")
 _SHARE_OF_TIMEOUT = 0.5
 _BACKLOG = 2048
 _REMEMBERED = 2048
-"""Templates of pods whose patches are remembered: as many as their containers are (see ``wire.pod_parts``)."""
+"""Templates of pods whose verdicts are remembered, and heads: as many as containers are (see ``wire.pod_parts``)."""
 
 _NOTHING = Reply(HTTPStatus.OK)
 _REVIEW = Reply(HTTPStatus.OK, _JSON)
@@ -85,6 +86,28 @@ class Answer:
     verdict: Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What verdicts are counted by that differ in nothing that is counted.
+
+    Args:
+        latency: How long they took.
+        reviews: How many there were.
+        pods: Likewise; None where they are about something else.
+    """
+
+    latency: Durations
+    reviews: Counter
+    pods: Counter | None
+
+    def count(self, seconds: float) -> None:
+        """Count one that took so long."""
+        self.latency.observe(seconds)
+        self.reviews.inc()
+        if self.pods is not None:
+            self.pods.inc()
+
+
 @dataclass(slots=True)
 class Endpoint:
     """The service behind every path of the webhook (spec: admission:4).
@@ -105,19 +128,7 @@ class Endpoint:
     measures: AdmissionMeasures
     timeout_seconds: float
     _memory: Memory = field(init=False, default_factory=lambda: Memory.of(_REMEMBERED))
-    _steps: Labelled[Histogram] = field(init=False)
-    _latencies: Labelled[Histogram] = field(init=False)
-    _reviews: Labelled[Counter] = field(init=False)
-    _dry_runs: Labelled[Counter] = field(init=False)
-    _pods: Labelled[Counter] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Prepare the metrics of each request."""
-        self._steps = Labelled(self.metrics.execution_latency)
-        self._latencies = Labelled(self.metrics.latency)
-        self._reviews = Labelled(self.measures.reviews)
-        self._dry_runs = Labelled(self.measures.dry_runs)
-        self._pods = Labelled(self.metrics.pods)
+    _kinds: dict[tuple[Subject, Outcome, Reason, bool], Kind] = field(init=False, default_factory=dict)
 
     def wants_body(self, request: Request) -> bool:
         """Say whether a request's body is read at all (spec: admission:4.1)."""
@@ -211,18 +222,26 @@ class Endpoint:
         if answer.reply is _REVIEW:
             self._step("write_response", ended - writing)
         self._step("total", ended - request.began)
-        self._latencies[verdict.outcome.value, verdict.subject.value].observe(ended - request.began)
-        reviews = self._dry_runs if verdict.is_dry_run else self._reviews
-        reviews[verdict.subject.value, verdict.reason.value].inc()
-        if verdict.subject is Subject.POD:
-            is_applied = "true" if verdict.outcome is Outcome.APPLIED else "false"
-            self._pods[(is_applied,)].inc()
+        kind = self._kinds.get((verdict.subject, verdict.outcome, verdict.reason, verdict.is_dry_run))
+        (kind or self._new_kind(verdict)).count(ended - request.began)
         if verdict.to_look_up is not None:
             self.cluster.look_up_later(verdict.to_look_up)
 
     def _step(self, name: str, seconds: float) -> None:
         """Record how long one step took."""
-        self._steps[(name,)].observe(seconds)
+        self.metrics.execution_latency[(name,)].observe(seconds)
+
+    def _new_kind(self, verdict: Verdict) -> Kind:
+        """Look up what counts verdicts of a kind, once for all of them."""
+        outcome, subject, reason = verdict.outcome, verdict.subject, verdict.reason
+        reviews = self.measures.dry_runs if verdict.is_dry_run else self.measures.reviews
+        is_applied = "true" if outcome is Outcome.APPLIED else "false"
+        kind = self._kinds[subject, outcome, reason, verdict.is_dry_run] = Kind(
+            self.metrics.latency[outcome.value, subject.value],
+            reviews.labels(subject.value, reason.value),
+            self.metrics.pods.labels(is_applied) if subject is Subject.POD else None,
+        )
+        return kind
 
 
 def _content_type(request: Request) -> bytes:
@@ -280,8 +299,9 @@ async def serve_webhook(
     """Serve over TLS on a listening socket until cancelled, then let open requests end."""
     loop = asyncio.get_running_loop()
     connections: set[Connection] = set()
+    heads = KnownHeads(_REMEMBERED)
     server = await loop.create_server(
-        lambda: Connection(service, limits, connections), sock=listener, ssl=context, backlog=_BACKLOG
+        lambda: Connection(service, limits, connections, heads), sock=listener, ssl=context, backlog=_BACKLOG
     )
     try:
         await loop.create_future()

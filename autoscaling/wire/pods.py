@@ -126,6 +126,8 @@ _PHASES = {phase.value: phase for phase in PodPhase}
 _STATUSES = {status.value: status for status in ConditionStatus}
 _NO_STATE = _State()
 _NO_STATUS = _Status()
+_LONG_ANNOTATIONS = 8192
+"""Bytes of annotations, beyond which a pod is not held to be one of many of its template: 256 KiB are allowed."""
 _RESIZE = "resize"
 _RESIZE_TEXT = b'"resize"'
 _REMEDY = "correct the object; it is left alone until then"
@@ -169,8 +171,8 @@ def template_text(raw: bytes | msgspec.Raw) -> Hashable:
     Of two pods with the same text, ``decode_submitted_pod`` and ``review.containers_with_resources`` say the same.
 
     Returns:
-        None where other pods will hardly have the same: the pod has a name, something of a pod that exists already or
-        a status, or it cannot be read.
+        None where it is not worth remembering: the pod has a name, something of a pod that exists already, a status or
+        very long annotations, or it cannot be read.
 
     Spec: performance A-2.
     """
@@ -178,8 +180,10 @@ def template_text(raw: bytes | msgspec.Raw) -> Hashable:
         pod = _PODS.decode(raw)
     except msgspec.MsgspecError:
         return None
-    metadata, spec = pod.metadata, pod.spec
+    metadata, spec, annotations = pod.metadata, pod.spec, bytes(pod.metadata.annotations)
     if metadata.name or metadata.deletion_timestamp is not None or pod.status != _NO_STATUS:
+        return None
+    if len(annotations) > _LONG_ANNOTATIONS:
         return None
     return (
         metadata.namespace,
@@ -188,7 +192,7 @@ def template_text(raw: bytes | msgspec.Raw) -> Hashable:
         metadata.resource_version,
         metadata.generation,
         bytes(metadata.labels),
-        bytes(metadata.annotations),
+        annotations,
         bytes(metadata.owner_references),
         spec.node_name,
         _container_texts(spec.containers or ()),

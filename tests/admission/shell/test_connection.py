@@ -14,6 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from admission.shell.connection import Connection, Limits
+from admission.shell.known_heads import KnownHeads
 from admission.shell.service import Arrival, Reply, Request, Send
 from tests.admission.shell.webhooks import eventually
 
@@ -85,8 +86,9 @@ async def caller(service: Echo | None = None, limits: Limits = LIMITS) -> AsyncI
     """Connect to a service over a real socket."""
     service = service or Echo()
     connections: set[Connection] = set()
+    heads = KnownHeads(2)
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(service, limits, connections), "127.0.0.1", 0
+        lambda: Connection(service, limits, connections, heads), "127.0.0.1", 0
     )
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     try:

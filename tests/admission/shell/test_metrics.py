@@ -13,8 +13,8 @@ def test_families_have_upstreams_names_types_labels_and_buckets() -> None:
     registry = CollectorRegistry()
     metrics = AdmissionMetrics.register(registry)
     metrics.pods.labels("true").inc()
-    metrics.latency.labels("applied", "Pod").observe(0.1)
-    metrics.execution_latency.labels("admit").observe(0.1)
+    metrics.latency["applied", "Pod"].observe(0.1)
+    metrics.execution_latency[("admit",)].observe(0.1)
     assert exposed(registry, "") == {
         "vpa_admission_controller_admission_pods_total": family("counter", "applied"),
         "vpa_admission_controller_admission_latency_seconds": family("histogram", "status resource", REQUEST),

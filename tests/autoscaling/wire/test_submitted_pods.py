@@ -127,6 +127,7 @@ UNIQUE: list[tuple[str, dict[str, object]]] = [
     ("a status", {"status": {"phase": "Running"}}),
     ("statuses of containers", {"status": {"containerStatuses": []}}),
     ("a part of the wrong type", {"spec": 1}),
+    ("long annotations", {"metadata": {"annotations": {"a": "x" * 8185}}}),
 ]
 
 
@@ -134,3 +135,12 @@ UNIQUE: list[tuple[str, dict[str, object]]] = [
 def test_a_pod_that_is_like_no_other_has_no_template_text(what: str, pod: dict[str, object]) -> None:
     """Spec: performance A-2."""
     assert template_text(json.dumps(pod).encode()) is None, what
+
+
+def test_annotations_of_the_usual_length_are_part_of_the_template_text() -> None:
+    """Spec: performance A-2."""
+    pods = ({"metadata": {"annotations": {"a": letter * 8183}}} for letter in "xyx")
+    one, other, again = (template_text(json.dumps(pod).encode()) for pod in pods)
+    assert one is not None
+    assert one == again
+    assert one != other
