@@ -15,7 +15,8 @@ from autoscaling.resources import CONTROLLED
 from autoscaling.vpa import ContainerRecommendation, Vpa
 from evenkeel.comparison.distance import Nearer, distance, nearer
 from evenkeel.comparison.reasons import Standpoint, Subject, reason
-from evenkeel.comparison.retracing import Retraced, State, Step, retrace
+from evenkeel.comparison.retracing import Retraced, SideSettings, State, Step, retrace
+from evenkeel.comparison.supposing import Suppositions
 from evenkeel.comparison.use import ContainerKey, ObservedUse, used
 
 
@@ -111,11 +112,12 @@ def compare(sides: Sides, use: ObservedUse, share: float) -> Comparison:
         use: What the pods of upstream's autoscalers were seen to use.
         share: Percentile of use that targets are held against, above 0, at most 1.
     """
-    ours, theirs = retrace(sides.ours, sides.now), retrace(sides.theirs, sides.now)
-    notes = [f"{failure.checkpoint}: {failure.error}" for failure in (*ours.failures, *theirs.failures)]
+    ours, theirs = (_Side.of(state, sides.now) for state in (sides.ours, sides.theirs))
+    failures = (*ours.retraced.failures, *theirs.retraced.failures)
+    notes = [f"{failure.checkpoint}: {failure.error}" for failure in failures]
     rows: list[Row] = []
     for pair in pairs(sides.ours.vpas, sides.theirs.vpas):
-        found = list(_rows(_Traced(pair, sides, ours, theirs), use, share))
+        found = list(_rows(_Traced(pair, ours, theirs), use, share))
         rows += found
         if not found:
             what = "neither side recommends anything yet" if pair.ours is not None else "nothing is recommended yet"
@@ -148,38 +150,50 @@ def pairs(ours: Iterable[Vpa], theirs: Iterable[Vpa]) -> Iterator[Pair]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Traced:
-    """A pair with everything that is known of it."""
+class _Side:
+    """What one side's targets come from."""
 
-    pair: Pair
-    sides: Sides
-    ours: Retraced
-    theirs: Retraced
+    settings: SideSettings
+    retraced: Retraced
+    suppositions: Suppositions
 
-    def subject(self, container: str, resource: str) -> Subject:
-        """Return one resource of one container on both sides."""
-        sides = self.sides
-        return Subject(
-            container,
-            resource,
-            _standpoint(self.pair.ours, sides.ours, self.ours, (container, resource)),
-            _standpoint(self.pair.theirs, sides.theirs, self.theirs, (container, resource)),
+    @classmethod
+    def of(cls, state: State, now: datetime) -> _Side:
+        """Work out what is asked for every target."""
+        return cls(state.settings, retrace(state, now), Suppositions(state.settings))
+
+    def standpoint(self, vpa: Vpa | None, container: str, resource: str) -> Standpoint:
+        """Return what is known of one resource of one container."""
+        if vpa is None:
+            return Standpoint(None, self.settings)
+        entries = _entries(vpa)
+        entry = entries.get(container)
+        return Standpoint(
+            vpa,
+            self.settings,
+            self.retraced.traces.get((vpa.namespace, vpa.name, container)),
+            entry.target.get(resource) if entry is not None else None,
+            (entry.uncapped_target or {}).get(resource) if entry is not None else None,
+            self.suppositions.of(len(entries), resource) if entries else None,
         )
 
 
-def _standpoint(vpa: Vpa | None, state: State, retraced: Retraced, what: tuple[str, str]) -> Standpoint:
-    """Return what is known of one resource of one container on one side."""
-    if vpa is None:
-        return Standpoint(None, state.settings)
-    container, resource = what
-    entry = vpa.recommendation.of(container) if vpa.recommendation is not None else None
-    return Standpoint(
-        vpa,
-        state.settings,
-        retraced.traces.get((vpa.namespace, vpa.name, container)),
-        entry.target.get(resource) if entry is not None else None,
-        (entry.uncapped_target or {}).get(resource) if entry is not None else None,
-    )
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A pair with what both sides' targets come from."""
+
+    pair: Pair
+    ours: _Side
+    theirs: _Side
+
+    def subject(self, container: str, resource: str) -> Subject:
+        """Return one resource of one container on both sides."""
+        return Subject(
+            container,
+            resource,
+            self.ours.standpoint(self.pair.ours, container, resource),
+            self.theirs.standpoint(self.pair.theirs, container, resource),
+        )
 
 
 def _rows(traced: _Traced, use: ObservedUse, share: float) -> Iterator[Row]:

@@ -5,7 +5,7 @@ Spec: beyond:B-35.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,9 +17,13 @@ from autoscaling.quantity import Quantity
 from autoscaling.resources import CPU, MEMORY
 from autoscaling.vpa import ScalingMode, Vpa
 from evenkeel.comparison.retracing import TRACED, SideSettings, Step, Trace
+from evenkeel.comparison.supposing import SUPPOSED, Supposed
 
 OLD: Final = timedelta(minutes=10)
 """A checkpoint that ends so much before the other is told by its age: checkpoints are written every few minutes."""
+
+_FINER: Final = frozenset({Step.CHECKPOINT_AGE, Step.PERCENTILE})
+"""Steps that what is stored can tell from other samples, and going back from a target cannot."""
 
 _OF_OURS_ALONE: Final = frozenset({"HPAConflict", "CappedToNode", "StrategyUnavailable", "UsageFallback"})
 """Conditions under which our recommender recommends something else than its histograms say."""
@@ -35,6 +39,7 @@ class Standpoint:
         trace: How its target comes about; None where nothing is stored.
         target: What is recommended; None for nothing.
         uncapped: The same before caps; None where it is not told.
+        supposed: What any use would lead to; None where that is not asked.
     """
 
     vpa: Vpa | None
@@ -42,6 +47,7 @@ class Standpoint:
     trace: Trace | None = None
     target: Quantity | None = None
     uncapped: Quantity | None = None
+    supposed: Supposed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +94,82 @@ def reason(subject: Subject) -> Reason | None:
     if ours.uncapped is not None and ours.uncapped == theirs.uncapped:
         # What is told outweighs what was stored a while ago.
         return Reason(Step.CAPS, _caps(subject), ours.target, theirs.target)
-    if ours.trace is None or theirs.trace is None:
-        return Reason(Step.NO_CHECKPOINT, _missing(ours, theirs))
-    return _parting(subject, ours.trace, theirs.trace)
+    stored = _stored_parting(subject)
+    if stored is not None and _is_as_told(subject):
+        return _reason(stored, subject)
+    implied = _implied_parting(subject)
+    if implied is None:
+        return Reason(Step.UNKNOWN, _unknown(subject))
+    is_refined = implied.step is Step.SAMPLES and stored is not None and stored.step in _FINER
+    return _reason(stored if is_refined and stored is not None else implied, subject)
 
 
-def _parting(subject: Subject, ours: Trace, theirs: Trace) -> Reason:
-    """Return the step after which two traced targets never agree again."""
+@dataclass(frozen=True, slots=True)
+class _Parting:
+    """The step after which two targets never agree again, and the amounts after it."""
+
+    step: Step
+    ours: Quantity | None
+    theirs: Quantity | None
+
+
+def _reason(parting: _Parting, subject: Subject) -> Reason:
+    """Add the words."""
+    return Reason(parting.step, _detail(parting.step, subject), parting.ours, parting.theirs)
+
+
+def _is_as_told(subject: Subject) -> bool:
+    """Say whether what is stored leads to what both sides say."""
+    return all(
+        side.trace is not None and side.trace.targets[subject.resource].get(Step.ROUNDING) == side.uncapped
+        for side in (subject.ours, subject.theirs)
+    )
+
+
+def _stored_parting(subject: Subject) -> _Parting | None:
+    """Return where targets traced from checkpoints part; None where there are none to trace, or where they do not."""
+    ours, theirs = subject.ours.trace, subject.theirs.trace
+    if ours is None or theirs is None:
+        return None
     mine, other = ours.targets[subject.resource], theirs.targets[subject.resource]
-    parting = Step.LATER
-    for step in reversed(TRACED):
-        if mine.get(step) == other.get(step):
+    step = _last_apart(TRACED, mine, other)
+    if step is None:
+        return None
+    is_old = step is Step.SAMPLES and abs(_ends_earlier(ours, theirs)) > OLD
+    return _Parting(Step.CHECKPOINT_AGE if is_old else step, mine.get(step), other.get(step))
+
+
+def _implied_parting(subject: Subject) -> _Parting | None:
+    """Return where targets part if we go back from what is told; None where no use leads to it."""
+    ours, theirs = subject.ours.supposed, subject.theirs.supposed
+    if ours is None or theirs is None:
+        return None
+    mine, other = ours.buckets_of(subject.ours.uncapped), theirs.buckets_of(subject.theirs.uncapped)
+    if not mine or not other:
+        return None
+    common = mine & other
+    here, there = min(common or mine), min(common or other)
+    ways = ({step: ours.at(step, here) for step in SUPPOSED}, {step: theirs.at(step, there) for step in SUPPOSED})
+    step = _last_apart(SUPPOSED, *ways)
+    return None if step is None else _Parting(step, ways[0][step], ways[1][step])
+
+
+def _last_apart(steps: Sequence[Step], ours: Mapping[Step, Quantity], theirs: Mapping[Step, Quantity]) -> Step | None:
+    """Return the first step after which two ways never meet again, None where they meet in the end."""
+    parting = None
+    for step in reversed(steps):
+        if ours.get(step) == theirs.get(step):
             break
         parting = step
-    if parting is Step.SAMPLES and abs(_ends_earlier(ours, theirs)) > OLD:
-        parting = Step.CHECKPOINT_AGE
-    at = {Step.CHECKPOINT_AGE: Step.SAMPLES, Step.LATER: Step.CAPS}.get(parting, parting)
-    return Reason(parting, _detail(parting, subject, ours, theirs), mine.get(at), other.get(at))
+    return parting
 
 
-def _detail(step: Step, subject: Subject, ours: Trace, theirs: Trace) -> str:
+def _detail(step: Step, subject: Subject) -> str:
     """Return what is different at a step."""
     mine, other = subject.ours.settings, subject.theirs.settings
     match step:
-        case Step.CHECKPOINT_AGE:
-            earlier = _ends_earlier(ours, theirs)
-            whose = "ours" if earlier > timedelta(0) else "theirs"
-            return f"{whose} ends {abs(earlier)} before the other; {_samples(ours, theirs)}"
-        case Step.SAMPLES:
-            return _samples(ours, theirs)
+        case Step.CHECKPOINT_AGE | Step.SAMPLES:
+            return _samples(subject, is_old=step is Step.CHECKPOINT_AGE)
         case Step.PERCENTILE:
             return _two(*(_percentile(side, subject.resource) for side in (mine, other)))
         case Step.MARGIN:
@@ -125,10 +178,8 @@ def _detail(step: Step, subject: Subject, ours: Trace, theirs: Trace) -> str:
             return f"share of the least amounts of a pod: {_two(*(_minimum(side, subject) for side in (mine, other)))}"
         case Step.ROUNDING:
             return _two(*(_rounding(side, subject.resource) for side in (mine, other)))
-        case Step.CAPS:
-            return _caps(subject)
         case _:
-            return _later(subject, ours, theirs)
+            return _caps(subject)
 
 
 def _two(ours: str, theirs: str) -> str:
@@ -136,12 +187,19 @@ def _two(ours: str, theirs: str) -> str:
     return f"ours {ours}, theirs {theirs}" if ours != theirs else f"both {ours}"
 
 
-def _samples(ours: Trace, theirs: Trace) -> str:
+def _samples(subject: Subject, *, is_old: bool) -> str:
     """Say what histograms hold."""
-    return _two(*(_history(trace) for trace in (ours, theirs)))
+    ours, theirs = subject.ours.trace, subject.theirs.trace
+    told = _two(*(_history(trace) for trace in (ours, theirs)))
+    if ours is None or theirs is None or not is_old:
+        return told
+    earlier = _ends_earlier(ours, theirs)
+    return f"{'ours' if earlier > timedelta(0) else 'theirs'} ends {abs(earlier)} before the other; {told}"
 
 
-def _history(trace: Trace) -> str:
+def _history(trace: Trace | None) -> str:
+    if trace is None:
+        return "nothing stored"
     stored = trace.checkpoint
     if stored.first_sample is None:
         return f"{stored.sample_count} CPU samples"
@@ -214,18 +272,14 @@ def _absence(subject: Subject) -> str:
     return f"{whose}: {told or 'nothing recommended yet; see whether its recommender runs and serves it'}"
 
 
-def _missing(ours: Standpoint, theirs: Standpoint) -> str:
-    """Say whose checkpoint is missing."""
-    missing = [name for name, side in (("ours", ours), ("theirs", theirs)) if side.trace is None]
-    return f"no checkpoint to look into: {' and '.join(missing)}"
-
-
-def _later(subject: Subject, ours: Trace, theirs: Trace) -> str:
-    """Say what may have come after what is stored."""
-    written = _two(*(_time(trace.checkpoint.updated) for trace in (ours, theirs)))
-    told = [
-        f"the checkpoints come to the same (written: {written})",
-        "what came later, the memory window that runs, or flags that were not given make the difference",
+def _unknown(subject: Subject) -> str:
+    """Say which side no use leads to."""
+    sides = (("ours", "--our-flags", subject.ours), ("theirs", "--their-flags", subject.theirs))
+    lost = [
+        f"no use leads to {name} ({side.uncapped or side.target}) by the flags known of its recommender; "
+        f"give them with {option}"
+        for name, option, side in sides
+        if side.supposed is None or not side.supposed.buckets_of(side.uncapped)
     ]
-    conditions = [*_named_conditions(subject.ours.vpa)] if subject.ours.vpa is not None else []
-    return "; ".join([*told, *(f"ours has {each}" for each in conditions)])
+    held = [*_named_conditions(subject.ours.vpa)] if subject.ours.vpa is not None else []
+    return "; ".join([*lost, *(f"ours has {each}" for each in held)])

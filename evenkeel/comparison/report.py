@@ -123,9 +123,7 @@ def report_blocks(made: Report) -> Iterator[Block]:
     """Yield a report as a terminal shows it."""
     if made.rows:
         yield Table("", _COLUMNS, tuple(_cells(row) for row in made.rows))
-    yield made.verdict
-    if made.measure.source:
-        yield measured(made.measure)
+    yield f"{made.verdict}\n{measured(made.measure)}" if made.measure.source else made.verdict
 
 
 def measured(measure: Measure) -> str:

@@ -35,19 +35,17 @@ class Step(Enum):
 
     PRESENCE = "presence"
     """One side recommends nothing."""
-    NO_CHECKPOINT = "no checkpoint"
-    """One side has stored nothing that could be looked into."""
     CHECKPOINT_AGE = "checkpoint age"
     """The histograms differ, and one of them ends well before the other."""
     SAMPLES = "samples"
-    """The histograms differ."""
+    """The histograms differ, or what was seen since they were stored."""
     PERCENTILE = "percentile"
     MARGIN = "margin"
     MINIMUM = "minimum"
     ROUNDING = "rounding"
     CAPS = "caps"
-    LATER = "after the checkpoint"
-    """Both come to the same from what is stored, but say something else."""
+    UNKNOWN = "unknown"
+    """What is known of the two sides does not lead to what they say: flags that were not told, mostly."""
 
 
 TRACED: Final = (Step.SAMPLES, Step.PERCENTILE, Step.MARGIN, Step.MINIMUM, Step.ROUNDING, Step.CAPS)

@@ -5,7 +5,7 @@ Spec: beyond:B-35.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -59,13 +59,15 @@ def plan(originals: Iterable[Autoscaler], own: Iterable[Autoscaler]) -> tuple[Ch
     existing = {each.ref: each for each in own}
     taken = {each.target: each.ref for each in existing.values() if not each.is_twin}
     changes = [change for ref in wanted if (change := _change_of(wanted[ref], existing.get(ref), taken)) is not None]
-    changes += _deletions(each for ref, each in existing.items() if ref not in wanted)
+    gone = (each for ref, each in existing.items() if each.is_twin and ref not in wanted)
+    changes += [_deletion(each, "upstream's object is gone") for each in gone]
     return tuple(sorted(changes, key=lambda change: change.ref))
 
 
 def removal(own: Iterable[Autoscaler]) -> tuple[Change, ...]:
     """Return the changes that remove every twin and nothing else, by namespace and name."""
-    return tuple(sorted(_deletions(own), key=lambda change: change.ref))
+    deletions = [_deletion(each, "shadow mode ends") for each in own if each.is_twin]
+    return tuple(sorted(deletions, key=lambda change: change.ref))
 
 
 def _change_of(
@@ -129,11 +131,6 @@ def merge_patch(old: Schema, new: Schema) -> Schema:
         elif name not in old or before != value:
             patch[name] = value
     return patch
-
-
-def _deletions(objects: Iterable[Autoscaler]) -> Iterator[Change]:
-    """Yield the removal of each object that is a twin."""
-    return (_deletion(each, "upstream's object is gone") for each in objects if each.is_twin)
 
 
 def _deletion(twin: Autoscaler, reason: str) -> Change:

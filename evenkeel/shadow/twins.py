@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from autoscaling.objectref import ObjectRef
@@ -126,6 +127,7 @@ def known_part(value: Json, schema: Schema) -> Json:
     }
 
 
+@cache
 def _spec_schema() -> Schema:
     """Return the schema of an autoscaler's spec in our own group."""
     properties = autoscaler_schema(strict=True)["properties"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaling.resources import CPU, MEMORY
@@ -105,6 +105,7 @@ _entries = st.dictionaries(st.sampled_from("ab"), _texts).map(
 )
 
 
+@settings(max_examples=15)
 @given(_entries, _entries)
 def test_swapping_the_sides_swaps_their_names_and_nothing_else(
     ours: list[ContainerRecommendation], theirs: list[ContainerRecommendation]

@@ -62,7 +62,7 @@ def test_without_a_threshold_nothing_is_beyond_it() -> None:
 
 
 def test_a_table_has_all_that_is_to_be_said_of_a_row() -> None:
-    table, verdict, measured = report_blocks(report(Comparison((HIGHER, SAME, ALONE)), Measure(LOOK, 90.0, None)))
+    table, verdict = report_blocks(report(Comparison((HIGHER, SAME, ALONE)), Measure(LOOK, 90.0, None)))
     assert isinstance(table, Table)
     assert table.rows == (
         (
@@ -73,7 +73,8 @@ def test_a_table_has_all_that_is_to_be_said_of_a_row() -> None:
         ("shop", "web", "late", "cpu", "100m", "-", "-", "only ours", "-", "-", "presence: theirs: none"),
     ), "beyond:B-35"
     assert {len(row) for row in table.rows} == {len(table.columns)}
-    assert str(verdict).startswith("3 targets")
+    words, measured = str(verdict).split("\n")
+    assert words.startswith("3 targets")
     assert measured == f"Use is percentile 90 of the samples of CPU and of the pods' peaks of memory, {LOOK}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaling.behaviour import UPSTREAM
@@ -31,11 +31,11 @@ def targets(given: State, resource: str) -> dict[Step, str]:
 
 def test_each_step_is_on_top_of_those_before_it() -> None:
     spread = replace(checkpoint(100, 100), cpu=histogram(8, 9, 10))
-    settings = SideSettings(
+    flags = SideSettings(
         EstimatorSettings(cpu=Percentiles(target=0.5), margin_fraction=0.5, pod_minimum_cpu_millicores=200.0),
         RenderingSettings(round_cpu_millicores=70),
     )
-    told = targets(state([autoscaler(policies=[CAPPED])], [spread], settings), CPU)
+    told = targets(state([autoscaler(policies=[CAPPED])], [spread], flags), CPU)
     assert told == {
         Step.SAMPLES: "142m",
         Step.PERCENTILE: "125m",
@@ -85,6 +85,7 @@ def test_nothing_stored_has_no_traces() -> None:
     assert retrace(state([autoscaler()]), NOW).traces == {}, "beyond:B-35"
 
 
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 4_000)), min_size=1, max_size=3),
     st.sampled_from([None, [CAPPED], [ContainerPolicy("c0", min_allowed=amounts("30m/1Gi"))]]),
@@ -97,12 +98,12 @@ def test_the_last_step_is_what_the_recommender_recommends(
     """Spec: beyond:B-35, recommender:4."""
     vpa = autoscaler(policies=policies)
     stored = [checkpoint(*each, container=f"c{number}") for number, each in enumerate(use)]
-    settings = SideSettings(EstimatorSettings(margin_fraction=margin), RenderingSettings(round_cpu_millicores=step))
+    flags = SideSettings(EstimatorSettings(margin_fraction=margin), RenderingSettings(round_cpu_millicores=step))
     model = ClusterModel()
     model.observe_vpa(vpa, NOTHING)
     assert load_checkpoints(model, stored, NOW) == ()
-    (own,) = recommend(model, model.groups(), settings.estimator, settings.rendering, UPSTREAM).recommendations
-    traces = retrace(state([vpa], stored, settings), NOW).traces
+    (own,) = recommend(model, model.groups(), flags.estimator, flags.rendering, UPSTREAM).recommendations
+    traces = retrace(state([vpa], stored, flags), NOW).traces
     for entry in own.containers:
         traced = traces["default", "web", entry.container_name].targets
         assert {name: str(steps[Step.CAPS]) for name, steps in traced.items()} == printed(entry.target)

@@ -86,7 +86,7 @@ def test_changes_come_by_namespace_and_name() -> None:
 
 def test_removal_takes_every_twin_and_nothing_else() -> None:
     (change,) = removal([twin_of(WEB), RIVAL, replace(RIVAL, labels={"evenkeel.dev/shadow": "no"})])
-    assert change == Change(Verb.DELETE, WEB.ref, "upstream's object is gone", {}, "uid-web", "9"), "beyond:B-35"
+    assert change == Change(Verb.DELETE, WEB.ref, "shadow mode ends", {}, "uid-web", "9"), "beyond:B-35"
 
 
 _names = st.sampled_from("abc")
