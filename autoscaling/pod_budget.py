@@ -5,7 +5,6 @@ All amounts are of one resource and in thousandths of its unit, which is what th
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -196,7 +195,15 @@ class Budget:
 
 def _most_steps(gap: int, grain: int, is_allowed: Callable[[int], bool]) -> int:
     """Return the largest number of grains within a gap that is allowed, where all smaller ones are, too."""
-    return bisect_left(range(1, -(-gap // grain) + 1), 1, key=lambda steps: 0 if is_allowed(steps) else 1)
+    # Amounts have no largest number, so that ranges, which have, cannot be searched in.
+    least, most = 0, -(-gap // grain)
+    while least < most:
+        middle = (least + most + 1) // 2
+        if is_allowed(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _replaced(values: Sequence[Pair], index: int, value: Pair) -> list[Pair]:

@@ -53,6 +53,10 @@ SETTLED: list[tuple[str, Budget, list[Move], list[tuple[int, int | None]]]] = [
      [move((1, 3), (0, 0))], [(1, 3)]),
     ("beyond:B-12 a limit falls where requests may", Budget(together(2), (), ((REQUESTS, 1),)),
      [move((1, 3), (0, 0)), move((1, 1), (1, 1))], [(0, 0), (1, 1)]),
+    ("beyond:B-12 more grains than a word counts, up", Budget(together(1), ((REQUESTS, 10**30),)),
+     [move((0, None), (10**40, None))], [(10**30, None)]),
+    ("beyond:B-12 more grains than a word counts, down", Budget(together(1), (), ((REQUESTS, 10**30),)),
+     [move((10**40, None), (0, None))], [(10**30, None)]),
 ]  # fmt: skip
 
 
@@ -64,28 +68,30 @@ def test_what_each_container_gets(
 
 
 @st.composite
-def pairs(draw: st.DrawFn, grain: int, *, is_limited: bool) -> Pair:
-    request = draw(st.integers(0, 60)) * grain
-    return Pair(request, request + draw(st.integers(0, 60)) * grain if is_limited else None)
+def pairs(draw: st.DrawFn, unit: int, *, is_limited: bool) -> Pair:
+    request = draw(st.integers(0, 60)) * unit
+    return Pair(request, request + draw(st.integers(0, 60)) * unit if is_limited else None)
 
 
 @st.composite
 def budgets(draw: st.DrawFn) -> tuple[Budget, list[Move], int]:
     """Draw a pod that is within its budget, what it is to get, and a grain."""
     grain = draw(st.sampled_from([1, 1000]))
+    # Nothing but the length of its text bounds what a quantity comes to.
+    unit = grain * draw(st.sampled_from([1, 2**70]))
     moves = []
     for _ in range(draw(st.integers(1, 3))):
         is_limited = draw(st.booleans())
-        moves.append(Move(*(draw(pairs(grain, is_limited=is_limited)) for _ in range(2))))
+        moves.append(Move(*(draw(pairs(unit, is_limited=is_limited)) for _ in range(2))))
     members = st.frozensets(st.integers(0, len(moves) - 1))
-    inits = draw(st.lists(st.builds(Stage, members, pairs(grain, is_limited=True)), max_size=2))
+    inits = draw(st.lists(st.builds(Stage, members, pairs(unit, is_limited=True)), max_size=2))
     stages = (*inits, Stage(frozenset(range(len(moves)))))
     most, least = [], []
     part = st.sampled_from((0, grain // 3))
     for side in draw(st.lists(st.sampled_from(Side), unique=True)):
         sums = [stage_sum([m.old for m in moves], stage, side) for stage in stages]
-        most.append((side, max(sums) + draw(st.integers(0, 30)) * grain + draw(part)))
-        least.append((side, max(sums) - draw(st.integers(0, 30)) * grain - draw(part)))
+        most.append((side, max(sums) + draw(st.integers(0, 30)) * unit + draw(part)))
+        least.append((side, max(sums) - draw(st.integers(0, 30)) * unit - draw(part)))
     return Budget(stages, tuple(most), tuple(least) if draw(st.booleans()) else ()), moves, grain
 
 
