@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -19,7 +20,8 @@ from bench.row import Benchmark
 from e2e.cluster.binaries import build
 
 _PATIENCE_SECONDS = 600.0
-_LIMITS = "--kube-api-qps=100", "--kube-api-burst=200"
+USUAL = "--kube-api-qps=100", "--kube-api-burst=200"
+"""Requests that each side allows itself."""
 _ALIKE = "--profile=upstream", "--behaviour=calls_side_by_side=true"
 _PODS = 2
 
@@ -33,12 +35,14 @@ class SlowCalls(Benchmark):
     Attributes:
         mode: Update mode of all VPAs.
         delay: Which calls take how long, for the process with the API server.
+        limits: Requests that both sides allow themselves, by the end of the figure's name; each side runs with all.
     """
 
     warm_ups = 0
     turns = 1
     mode: str
     delay: tuple[str, ...]
+    limits: Mapping[str, tuple[str, str]] = MappingProxyType({"": USUAL})
 
     def set_up(self) -> None:
         """Choose the size."""
@@ -48,12 +52,20 @@ class SlowCalls(Benchmark):
     def run_ours(self, turn: int) -> Run:
         """Run ours."""
         del turn
-        return self._start("ours", sys.executable, "-P", "-m", "updater", "--api-group=autoscaling.k8s.io", *_ALIKE)
+        return self._run("ours", sys.executable, "-P", "-m", "updater", "--api-group=autoscaling.k8s.io", *_ALIKE)
 
     def run_peer(self, turn: int) -> Run:
         """Run upstream's."""
         del turn
-        return self._start("peer", str(build("vpa") / "vpa-updater"))
+        return self._run("peer", str(build("vpa") / "vpa-updater"))
+
+    def _run(self, name: str, *words: str) -> Run:
+        """Run a program with all limits; the measures have the names of their figures."""
+        values: dict[str, float] = {}
+        for end, limits in self.limits.items():
+            run = self._start(f"{name}{end}".replace("/", "-"), *words, *limits)
+            values |= {f"{measure}{end}": run.value(measure) for measure in ("wall", "cpu", "writes")}
+        return Run(values["wall"], values["cpu"], values)
 
     def _start(self, name: str, *words: str) -> Run:
         """Start a program and wait until one pod of each controller has been changed."""
@@ -65,7 +77,6 @@ class SlowCalls(Benchmark):
             "--v=1",
             f"--updater-interval={self.setting.choose(60, 20)}s",
             "--use-admission-controller-status=false",
-            *_LIMITS,
         )
         with (self.setting.folder / f"{self.name}-{name}.log").open("wb") as log:
             environment = {**os.environ, "NAMESPACE": "kube-system"}
@@ -111,12 +122,20 @@ class SlowCalls(Benchmark):
 
     def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:
         """Report the time from the first change to the last one."""
+        return [self._figure(end, ours, peer) for end in self.limits]
+
+    def _figure(self, end: str, ours: Sequence[Run], peer: Sequence[Run]) -> Figure:
+        """Return what came of one pair of limits."""
         target = self.target(Target(Bound.RATIO_AT_LEAST, 4), judged_when_quick=False)
-        writes = " : ".join(f"{side[0].value('writes'):.0f}" for side in (ours, peer))
-        note = f"{self.shape.vpas} pods changed; {writes} writes, events among them, until the last one was"
-        wall, work = ([Spread.of([run.value(x) for run in side]) for side in (ours, peer)] for x in ("wall", "cpu"))
-        figure = Figure(self.name, wall[0], wall[1], target=target, note=note, ours_cpu=work[0], peer_cpu=work[1])
-        return [figure]
+        writes = " : ".join(f"{side[0].value(f'writes{end}'):.0f}" for side in (ours, peer))
+        limits = " ".join(self.limits[end])
+        note = f"{self.shape.vpas} pods changed; {writes} writes, events among them, until the last one was; {limits}"
+        wall, work = (
+            [Spread.of([run.value(f"{measure}{end}") for run in side]) for side in (ours, peer)]
+            for measure in ("wall", "cpu")
+        )
+        name = f"{self.name}{end}"
+        return Figure(name, wall[0], wall[1], target=target, note=note, ours_cpu=work[0], peer_cpu=work[1])
 
 
 def _change_calls(seen: Hosted) -> int:
