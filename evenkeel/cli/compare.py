@@ -26,12 +26,13 @@ from evenkeel.cli.options import (
     read_duration,
 )
 from evenkeel.cli.printing import emit, warn
+from evenkeel.cli.process_flags import RECOMMENDER, find_process
 from evenkeel.cli.session import NotReadableError, Session, read_all
 from evenkeel.comparison.comparing import Sides, compare
 from evenkeel.comparison.page import page
 from evenkeel.comparison.report import Measure, Report, report, report_blocks
 from evenkeel.comparison.retracing import SideSettings
-from evenkeel.comparison.shell.flags import side_settings
+from evenkeel.comparison.shell.flags import given_settings, side_settings
 from evenkeel.comparison.shell.metrics import watch_metrics
 from evenkeel.comparison.shell.pods import ownership
 from evenkeel.comparison.shell.prometheus import PrometheusSource, ask_prometheus
@@ -61,6 +62,7 @@ Examples:
   evenkeel compare -n shop --their-flags '--recommendation-margin-fraction=0.2'
 """
 
+_OPTIONS: Final = {ApiGroup.EVENKEEL: "--our-flags", ApiGroup.UPSTREAM: "--their-flags"}
 _APART: Final = 3
 _UNREADABLE: Final = 1
 _OF_PROMETHEUS: Final = timedelta(days=1)
@@ -71,16 +73,16 @@ class Wishes:
     """What was asked for.
 
     Args:
-        ours: Flags of our recommender.
-        theirs: Flags of upstream's.
+        ours: Flags of our recommender; None for those of its Deployment.
+        theirs: Flags of upstream's, likewise.
         window: Time over which use is looked at; None for what the source has by default.
         prometheus: Where use is asked for; None for the metrics API.
         percentile: Of use that targets are held against.
         threshold: Distance in percent that is too far; None for none.
     """
 
-    ours: SideSettings
-    theirs: SideSettings
+    ours: SideSettings | None
+    theirs: SideSettings | None
     window: timedelta | None
     prometheus: PrometheusSource | None
     percentile: float
@@ -130,8 +132,10 @@ def run(
     ] = None,
     pod_label: Annotated[str, typer.Option(help="Label of its container metrics with the pod's name.")] = "pod",
     container_label: Annotated[str, typer.Option(help="Likewise with the container's name.")] = "container",
-    our_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Flags that our recommender was started with.")] = "",
-    their_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Flags that upstream's was started with.")] = "",
+    our_flags: Annotated[
+        str, typer.Option(metavar="FLAGS", help="Flags of our recommender; by default those of its Deployment.")
+    ] = "",
+    their_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Flags of upstream's, likewise.")] = "",
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write a page with plots to this file.")
     ] = None,
@@ -142,8 +146,8 @@ def run(
     """Print the report; the status says whether anything is too far apart."""
     source = PrometheusSource(prometheus, _token(prometheus_token_file), pod_label, container_label)
     wishes = Wishes(
-        side_settings("--our-flags", our_flags),
-        side_settings("--their-flags", their_flags),
+        given_settings(_OPTIONS[ApiGroup.EVENKEEL], our_flags) if our_flags else None,
+        given_settings(_OPTIONS[ApiGroup.UPSTREAM], their_flags) if their_flags else None,
         window,
         source if prometheus else None,
         percentile,
@@ -184,15 +188,15 @@ def _write(file: Path, text: str) -> None:
 async def _compare(session: Session, wishes: Wishes) -> Finding:
     """Look at use, then read both groups: what they recommend in the end is what is compared."""
     async with session.client() as client:
-        vpas = decoded_state(await _vpas(client, ApiGroup.UPSTREAM, session), (), wishes.theirs).state.vpas
+        vpas = decoded_state(await _vpas(client, ApiGroup.UPSTREAM, session), ()).state.vpas
         observed = await _observe(client, session, vpas, wishes)
-        theirs = await _state(client, ApiGroup.UPSTREAM, session, wishes.theirs)
-        ours = await _state(client, ApiGroup.EVENKEEL, session, wishes.ours)
+        theirs = await _side(client, ApiGroup.UPSTREAM, session, wishes.theirs)
+        ours = await _side(client, ApiGroup.EVENKEEL, session, wishes.ours)
         now = client.pacing.now()
-    compared = compare(Sides(ours.state, theirs.state, now), observed.use, wishes.percentile / 100.0)
-    compared = replace(compared, notes=(*observed.notes, *compared.notes))
+    compared = compare(Sides(ours.found.state, theirs.found.state, now), observed.use, wishes.percentile / 100.0)
+    compared = replace(compared, notes=(*observed.notes, *ours.notes, *theirs.notes, *compared.notes))
     measure = Measure(observed.source, wishes.percentile, wishes.threshold)
-    return Finding(report(compared, measure), observed.use, now, (*ours.problems, *theirs.problems))
+    return Finding(report(compared, measure), observed.use, now, (*ours.found.problems, *theirs.found.problems))
 
 
 async def _vpas(client: KubeClient, group: ApiGroup, session: Session) -> list[bytes]:
@@ -200,15 +204,45 @@ async def _vpas(client: KubeClient, group: ApiGroup, session: Session) -> list[b
     return await read_all(client, Selection(vertical_pod_autoscalers(group), session.namespace), bytes)
 
 
-async def _state(client: KubeClient, group: ApiGroup, session: Session, settings: SideSettings) -> Found:
-    """Read one group; without its checkpoints it is compared all the same."""
-    vpas = await _vpas(client, group, session)
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One group.
+
+    Args:
+        found: Its objects.
+        notes: What was assumed.
+    """
+
+    found: Found
+    notes: tuple[str, ...]
+
+
+async def _side(client: KubeClient, group: ApiGroup, session: Session, given: SideSettings | None) -> _Side:
+    """Read one group and its recommender's flags; without checkpoints it is compared all the same."""
+    vpas, stored, notes = await _vpas(client, group, session), list[bytes](), list[str]()
     try:
         stored = await read_all(client, Selection(checkpoints(group), session.namespace), bytes)
     except NotReadableError as error:
-        found = decoded_state(vpas, (), settings)
-        return replace(found, problems=(*found.problems, f"no checkpoints to look into: {error}"))
-    return decoded_state(vpas, stored, settings)
+        notes.append(f"no checkpoints of {group} to look into: {error}")
+    found = decoded_state(vpas, stored)
+    settings = given or await _deployed_settings(client, group, notes)
+    return _Side(replace(found, state=replace(found.state, settings=settings)), tuple(notes))
+
+
+async def _deployed_settings(client: KubeClient, group: ApiGroup, notes: list[str]) -> SideSettings:
+    """Return what the flags of a recommender's Deployment say, the defaults where there is none."""
+    whose = f"recommender of {group}"
+    deployed = await find_process(client, group, "", RECOMMENDER)
+    if deployed is None:
+        notes.append(
+            f"{whose}: default flags are assumed, as no Deployment of it was found; give them with {_OPTIONS[group]}"
+        )
+        return SideSettings()
+    try:
+        return side_settings(deployed.words)
+    except ConfigurationError as error:
+        notes.append(f"{whose}: default flags are assumed, as those of {deployed} make no sense: {error}")
+        return SideSettings()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from autoscaling.errors import ConfigurationError
@@ -16,8 +17,8 @@ _REMEDY: Final = (
 )
 
 
-def side_settings(option: str, flags: str) -> SideSettings:
-    """Read the flags of one recommender; those that do not matter here are read as well.
+def given_settings(option: str, flags: str) -> SideSettings:
+    """Read the flags of one recommender as somebody has given them.
 
     Args:
         option: Option of the command that gave them, for errors.
@@ -27,10 +28,19 @@ def side_settings(option: str, flags: str) -> SideSettings:
         ConfigurationError: They cannot be read.
     """
     try:
-        config = RecommenderConfig.from_command_line(shlex.split(flags), {})
+        return side_settings(shlex.split(flags))
     except (ConfigurationError, ValueError) as error:
         raise ConfigurationError(f"{option}: {error}; {_REMEDY}") from error
+
+
+def side_settings(words: Sequence[str]) -> SideSettings:
+    """Read the command line of one recommender; flags that do not matter here are read as well.
+
+    Raises:
+        ConfigurationError: It cannot be read.
+    """
+    try:
+        settings = loop_settings(RecommenderConfig.from_command_line(words, {}))
     except HelpRequested:
-        raise ConfigurationError(f"{option}: --help is no flag of a running recommender; {_REMEDY}") from None
-    settings = loop_settings(config)
+        raise ConfigurationError("--help is no flag of a running recommender") from None
     return SideSettings(settings.estimator, settings.rendering)

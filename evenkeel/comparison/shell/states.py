@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from autoscaling.errors import EvenkeelError
 from autoscaling.wire.objects import decode_vpa
-from evenkeel.comparison.retracing import SideSettings, State
+from evenkeel.comparison.retracing import State
 from recommender.wire.checkpoints import decode_checkpoint
 
 T = TypeVar("T")
@@ -27,16 +27,15 @@ class Found:
     problems: tuple[str, ...]
 
 
-def decoded_state(vpas: Iterable[bytes], checkpoints: Iterable[bytes], settings: SideSettings) -> Found:
+def decoded_state(vpas: Iterable[bytes], checkpoints: Iterable[bytes]) -> Found:
     """Read the objects of one group.
 
     Args:
         vpas: Its autoscalers.
         checkpoints: Its checkpoints.
-        settings: What the flags of its recommender say.
     """
     problems: list[str] = []
-    state = State(_readable(vpas, decode_vpa, problems), _readable(checkpoints, decode_checkpoint, problems), settings)
+    state = State(_readable(vpas, decode_vpa, problems), _readable(checkpoints, decode_checkpoint, problems))
     return Found(state, tuple(problems))
 
 

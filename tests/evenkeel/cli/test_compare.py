@@ -42,6 +42,22 @@ def put(server: ApiServer, version: str, cpu: str, stored: ContainerCheckpoint |
         server.store.create(body)
 
 
+def install(server: ApiServer, *arguments: str) -> None:
+    """Put the Deployment of upstream's recommender in the cluster."""
+    template: Json = {
+        "metadata": {"labels": {"app": "vpa"}},
+        "spec": {"containers": [{"name": "recommender", "args": [*arguments]}]},
+    }
+    server.store.create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "vpa-recommender", "namespace": "kube-system"},
+            "spec": {"selector": {"matchLabels": {"app": "vpa"}}, "template": template},
+        }
+    )
+
+
 def rows(answer: Answer) -> list[Json]:
     assert isinstance(answer.document, dict)
     found: list[Json] = answer.document["rows"]
@@ -104,8 +120,19 @@ def test_flags_of_both_recommenders_count(both: ApiServer, cluster: str) -> None
     assert rows(plain)[0]["step"] == "unknown", "beyond:B-35"
     flags = "--their-flags=--recommendation-margin-fraction=0.2"
     assert rows(evenkeel("compare", cluster, flags, "-o", "json"))[0]["step"] == "margin"
+    install(both, "--v=4", "--recommendation-margin-fraction=0.2")
+    assert rows(evenkeel("compare", cluster, "-o", "json"))[0]["step"] == "margin", "by its Deployment"
     wrong = evenkeel("compare", cluster, "--our-flags=--no-such-flag")
     assert (wrong.status, wrong.errors.startswith("evenkeel: --our-flags: unknown flag")) == (1, True)
+
+
+@pytest.mark.parametrize("words", ["--no-such-flag", "--help"])
+def test_a_deployment_whose_flags_make_no_sense_is_told_of(both: ApiServer, cluster: str, words: str) -> None:
+    put(both, THEIRS, "100m")
+    install(both, words)
+    answer = evenkeel("compare", cluster)
+    assert answer.status == 0, "beyond:B-35"
+    assert "as those of Deployment kube-system/vpa-recommender make no sense: " in answer.errors
 
 
 def test_a_page_is_written_beside_the_table(both: ApiServer, cluster: str, tmp_path: Path) -> None:
@@ -138,6 +165,7 @@ def test_without_a_metrics_api_use_is_left_out_unless_it_was_asked_for(both: Api
     assert rows(answer)[0]["used"] is None, "beyond:B-35"
     assert isinstance(answer.document, dict)
     assert answer.document["notes"][0].startswith("use was not looked at: ")
+    assert "recommender of autoscaling.k8s.io: default flags are assumed" in answer.document["notes"][2]
     assert evenkeel("compare", cluster, "--window=1s").status == 1
 
 

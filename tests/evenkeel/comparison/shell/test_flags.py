@@ -6,20 +6,20 @@ import pytest
 
 from autoscaling.errors import ConfigurationError
 from evenkeel.comparison.retracing import SideSettings
-from evenkeel.comparison.shell.flags import side_settings
+from evenkeel.comparison.shell.flags import given_settings
 from recommender.settings import RenderingSettings
 from tests.builders import printed
 
 
 def test_without_flags_both_sides_are_as_they_come() -> None:
-    read = side_settings("--our-flags", "")
+    read = given_settings("--our-flags", "")
     assert read.estimator == SideSettings().estimator, "beyond:B-35"
     assert read.rendering == RenderingSettings()
 
 
 def test_flags_are_read_as_the_recommender_reads_them() -> None:
     flags = "--recommendation-margin-fraction=0.2 --target-cpu-percentile 0.95 --round-cpu-millicores=10 --v=4"
-    read = side_settings("--their-flags", f"{flags} --container-recommendation-max-allowed-cpu=2 --leader-elect")
+    read = given_settings("--their-flags", f"{flags} --container-recommendation-max-allowed-cpu=2 --leader-elect")
     assert read.estimator.margin_fraction == 0.2, "beyond:B-35, recommender:9.1"
     assert read.estimator.cpu.target == 0.95
     assert read.rendering.round_cpu_millicores == 10
@@ -37,6 +37,6 @@ def test_flags_are_read_as_the_recommender_reads_them() -> None:
 )
 def test_flags_that_cannot_be_read_are_named_with_the_way_out(spec_id: str, flags: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        side_settings("--their-flags", flags)
+        given_settings("--their-flags", flags)
     assert words in str(raised.value), spec_id
     assert "as the recommender's Deployment has them" in str(raised.value)
