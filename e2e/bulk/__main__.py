@@ -24,12 +24,14 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=200_000, help="how many pods")
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn from")
     parser.add_argument("--profile", default="evenkeel", help="profile of the admission controller")
+    parser.add_argument("--boosts", action="store_true", help="give start-up boosts, too")
     given = parser.parse_args()
     cluster = Cluster(Path(DEFAULT_ROOT))
     start_with_retry(cluster, default_nodes(1))
     try:
         began = time.monotonic()
-        flags = Flags(all=(f"--profile={given.profile}",))
+        gates = f"--feature-gates=CPUStartupBoost={'true' if given.boosts else 'false'}"
+        flags = Flags(all=(f"--profile={given.profile}", gates))
         with installed(cluster, Group.OWN, flags) as running, api_socket(cluster, "bulk-proxy") as api:
             with spaces(api, given.seed, _SPACES) as made:
                 tally = ask(api, made, given.seed, range(given.pods))
