@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, rows, value_at
@@ -368,3 +370,28 @@ async def test_resize_can_be_read_and_misses_like_any_object() -> None:
             body: object = [] if method == "PATCH" else pod("b")
             answer = await wire.call(method, path, None if method == "GET" else body, content_type)
             assert (answer.code, answer.body["reason"]) == (404, "NotFound")
+
+
+async def test_the_time_of_the_last_resize_is_kept_with_its_writer() -> None:
+    """As a real 1.35 server was seen to do it: cut to seconds, moved by what changes an amount and by nothing else."""
+    async with cluster() as wire:
+        created = await wire.post(PODS, pod())
+        found: list[list[tuple[str, str]]] = []
+        for path, body, headers in (
+            (RESIZE, change(requests={"cpu": "110m"}), "one/1"),
+            (RESIZE, change(requests={"cpu": "110m"}), "one/1"),
+            (f"{PODS}/a", {"metadata": {"annotations": {"x": "y"}}}, "one/1"),
+            (RESIZE, change(requests={"cpu": "120m"}), "two/1"),
+            (RESIZE, change(requests={"cpu": "130m"}), "one/1"),
+        ):
+            wire.clock.advance(timedelta(seconds=1.5))
+            kind = STRATEGIC_PATCH if path == RESIZE else MERGE_PATCH
+            answer = await wire.call("PATCH", path, body, kind, {"User-Agent": headers})
+            assert answer.code == 200, answer
+            entries = [m for m in rows(answer.body, "metadata", "managedFields") if m.get("subresource") == "resize"]
+            found.append([(str(m["manager"]), str(m["time"])[-4:]) for m in entries])
+        assert found == [[("one", ":01Z")], [("one", ":01Z")], [("one", ":01Z")], [("two", ":06Z")], [("one", ":07Z")]]
+        other = {"metadata": {"uid": "another", "annotations": {"x": "z"}}}
+        assert (await wire.patch(f"{PODS}/a", other, MERGE_PATCH)).code in {409, 422}
+        same = {"metadata": {"uid": child(created.body, "metadata")["uid"], "annotations": {"x": "z"}}}
+        assert (await wire.patch(f"{PODS}/a", same, MERGE_PATCH)).code == 200
