@@ -128,7 +128,7 @@ class OurRecommender:
                 client,
                 vertical_pod_autoscalers(config.api_group),
                 config.update_worker_count,
-                self._caches.vpas.find,
+                self._caches.newer,
             ),
             checkpoints=CheckpointKeeper(client, checkpoint_settings(config), driver.now()),
             metrics=metrics,

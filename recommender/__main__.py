@@ -107,7 +107,7 @@ def component(config: RecommenderConfig) -> str:
 def status_writer(config: RecommenderConfig, client: KubeClient, caches: Caches) -> StatusWriter:
     """Return what writes statuses beside the conditions of the updater."""
     resource = vertical_pod_autoscalers(config.api_group)
-    return StatusWriter(client, resource, config.update_worker_count, caches.vpas.find)
+    return StatusWriter(client, resource, config.update_worker_count, caches.newer)
 
 
 def usage_source(config: RecommenderConfig, client: KubeClient, metrics: RecommenderMetrics) -> UsageSource:

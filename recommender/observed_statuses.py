@@ -30,10 +30,10 @@ class ObservedStatuses(Generic[Frame]):
     """Facts about the VPAs of a round in the order of its groups; mutable, owned by the task of the rounds.
 
     Args:
-        frame: Makes of a VPA what its conditions are written by.
+        frame: Makes of a VPA what its conditions and its generation are written by.
 
     Attributes:
-        frames: What was made of each VPA, kept for as long as its conditions stay the same.
+        frames: What was made of each VPA, kept for as long as its conditions and its generation stay the same.
         kinds: Update modes in force and API versions that occur, each pair once.
     """
 
@@ -103,7 +103,7 @@ class ObservedStatuses(Generic[Frame]):
 
     def _note(self, place: int, tracked: TrackedVpa) -> None:
         vpa, known = tracked.vpa, self._seen[place]
-        if known is not None and known.conditions != vpa.conditions:
+        if known is not None and (known.conditions, known.generation) != (vpa.conditions, vpa.generation):
             self.frames[place] = self._frame(vpa)
         kind = vpa.update_mode, tracked.api_version
         if kind not in self.kinds:

@@ -116,16 +116,17 @@ class RecommendationTable:
     def _told(self, places: Integers) -> list[Recommendation]:
         """Return what the columns tell of some VPAs as objects."""
         groups, counts = self.entries_of(places)
-        entries = self._entries(groups)
+        entries = self.entries(groups)
         ends = np.cumsum(counts)
         spans = zip((ends - counts).tolist(), ends.tolist(), strict=True)
         return [Recommendation(tuple(entries[begin:end])) for begin, end in spans]
 
-    def entry(self, group: int) -> ContainerRecommendation:
-        """Return what the columns tell of one group as an object."""
-        return self._entries(np.array([group]))[0]
+    def entries(self, groups: Integers) -> list[ContainerRecommendation]:
+        """Return what the columns tell of some groups as objects.
 
-    def _entries(self, groups: Integers) -> list[ContainerRecommendation]:
+        Args:
+            groups: int64[n].
+        """
         names = self.groups.names
         vectors = zip(*(self._vectors(groups, each) for each in VECTORS), strict=True)
         return [
@@ -134,8 +135,8 @@ class RecommendationTable:
 
     def _vectors(self, groups: Integers, vector: int) -> list[ResourceList]:
         """Return one vector of some groups: the controlled ones of its amounts as quantities."""
-        cpu = _each(self.cpu[vector, groups], self._cpu)
-        memory = _each(self.memory[vector, groups], self._memory)
+        cpu = _Rendered(self._cpu).each(self.cpu[vector, groups])
+        memory = _Rendered(self._memory).each(self.memory[vector, groups])
         flags = self.groups.controls_cpu[groups].tolist(), self.groups.controls_memory[groups].tolist()
         columns = zip(cpu, memory, *flags, strict=True)
         return [
@@ -157,29 +158,53 @@ class RecommendationTable:
             return self.typed.quantities[~amount]
         return humanised(amount) if self.humanizes_memory and amount else as_quantity(amount, MEMORY)
 
-    def cpu_texts(self, groups: Integers, vector: int) -> list[str]:
-        """Return the CPU of one vector of some groups as it is written.
+    def cpu_text(self, amount: int) -> str:
+        """Return an amount of ``cpu`` as it is written."""
+        return amount_text(amount, CPU) if amount >= 0 else str(self._cpu(amount))
+
+    def memory_text(self, amount: int) -> str:
+        """Return an amount of ``memory`` as it is written."""
+        is_plain = amount >= 0 and not self.humanizes_memory
+        return amount_text(amount, MEMORY) if is_plain else str(self._memory(amount))
+
+
+class AmountTexts:
+    """The amounts of a table as they are written.
+
+    Args:
+        table: The table.
+    """
+
+    def __init__(self, table: RecommendationTable) -> None:
+        self.table = table
+        self._cpu = _Rendered(table.cpu_text)
+        self._memory = _Rendered(table.memory_text)
+
+    def cpu(self, groups: Integers, vector: int) -> list[str]:
+        """Return the CPU of one vector of some groups.
 
         Args:
             groups: int64[n].
             vector: One of ``VECTORS``.
         """
-        return _each(self.cpu[vector, groups], self._cpu_text)
+        return self._cpu.each(self.table.cpu[vector, groups])
 
-    def _cpu_text(self, amount: int) -> str:
-        return amount_text(amount, CPU) if amount >= 0 else str(self._cpu(amount))
-
-    def memory_texts(self, groups: Integers, vector: int) -> list[str]:
-        """Return the memory of one vector of some groups as it is written, see ``cpu_texts``."""
-        return _each(self.memory[vector, groups], self._memory_text)
-
-    def _memory_text(self, amount: int) -> str:
-        is_plain = amount >= 0 and not self.humanizes_memory
-        return amount_text(amount, MEMORY) if is_plain else str(self._memory(amount))
+    def memory(self, groups: Integers, vector: int) -> list[str]:
+        """Return the memory of one vector of some groups, see ``cpu``."""
+        return self._memory.each(self.table.memory[vector, groups])
 
 
-def _each(amounts: Integers, render: Callable[[int], T]) -> list[T]:
-    """Return what becomes of each amount; they share few values, of which each is rendered once."""
-    listed = amounts.tolist()
-    rendered = {amount: render(amount) for amount in set(listed)}
-    return [rendered[amount] for amount in listed]
+class _Rendered(dict[int, T]):
+    """What becomes of amounts: they share few values, of which each is rendered once."""
+
+    def __init__(self, render: Callable[[int], T]) -> None:
+        super().__init__()
+        self._render = render
+
+    def __missing__(self, amount: int) -> T:
+        found = self[amount] = self._render(amount)
+        return found
+
+    def each(self, amounts: Integers) -> list[T]:
+        """Return what becomes of each amount."""
+        return list(map(self.__getitem__, amounts.tolist()))

@@ -27,7 +27,7 @@ from autoscaling.kube.paths import (
     checkpoints,
     vertical_pod_autoscalers,
 )
-from autoscaling.kube.table import Change
+from autoscaling.kube.table import Change, Key
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
 from autoscaling.node import Node
 from autoscaling.pod import Pod
@@ -82,6 +82,7 @@ class Caches:
     Attributes:
         hpas: Horizontal autoscalers; None where they are not watched.
         nodes: Nodes; None where they are not watched, as where one namespace alone does not tell what DaemonSets take.
+        newer: VPAs that have come or changed since a round took them, by namespace and name; follows every change.
         kills: OOM kills noticed since the last round.
         readings: From where the resources of all known containers are read.
         left_out: How many states of objects could not be read since the last look, by kind.
@@ -95,6 +96,7 @@ class Caches:
         namespace: str,
         behaviour: Behaviour = UPSTREAM,
     ) -> None:
+        self.newer: dict[Key, Vpa] = {}
         self.kills = NoticedKills(behaviour)
         self._changes = PodChanges()
         self.readings = ReadingTally()
@@ -109,7 +111,9 @@ class Caches:
             Selection(resource, namespace),
             versioned(decode_vpa),
             replace(
-                told_of_vpas, on_unreadable=telling(told_of_vpas.on_unreadable, resource.api_version, self._record)
+                told_of_vpas,
+                on_change=self._vpa_changed,
+                on_unreadable=telling(told_of_vpas.on_unreadable, resource.api_version, self._record),
             ),
         )
         self.checkpoints = WatchedStore(
@@ -188,6 +192,11 @@ class Caches:
             *(store.wait_settled(seconds) for store in self._optional),
         )
 
+    def take_vpas(self) -> tuple[Vpa, ...]:
+        """Return all VPAs as they are now, for a round to observe."""
+        self.newer.clear()
+        return self.vpas.snapshot()
+
     def follow_pods(self) -> PodChanges:
         """Return what keeps account of changes from now on, for whoever asked last; all pods there are count as new."""
         self._changes = PodChanges(dict(self.pods.items()))
@@ -210,6 +219,12 @@ class Caches:
         found = dict(self.left_out)
         self.left_out.clear()
         return found
+
+    def _vpa_changed(self, change: Change[Vpa]) -> None:
+        if change.new is not None:
+            self.newer[change.key] = change.new
+        else:
+            self.newer.pop(change.key, None)
 
     def _pod_changed(self, change: Change[Pod]) -> None:
         self._changes.note(change.key, change.new)

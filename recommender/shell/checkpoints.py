@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -23,9 +25,10 @@ from recommender.instants import instant
 from recommender.label_sets import TrackedVpa
 from recommender.running_windows import WindowIndex
 from recommender.shell.caches import Caches
-from recommender.shell.statuses import at_most
 from recommender.vanishing_targets import may_replace
 from recommender.wire.checkpoints import checkpoint_json, checkpoint_patch
+
+T = TypeVar("T")
 
 _CHUNK = 256
 """VPAs whose checkpoints are computed at a time."""
@@ -113,7 +116,7 @@ class CheckpointKeeper:
     ) -> None:
         """Write the checkpoints of some VPAs."""
 
-        async def write_vpa(history: _History) -> bool:
+        async def write_vpa(history: _History) -> None:
             tracked, checkpoints = history
             if self._settings.names_kept_apart:
                 checkpoints = tuple(with_own_name(checkpoint, known, model) for checkpoint in checkpoints)
@@ -125,9 +128,8 @@ class CheckpointKeeper:
             ]
             if any(written):
                 tracked.checkpoint_written = instant(now)
-            return all(written)
 
-        await at_most(self._settings.workers, write_vpa, lot)
+        await _at_most(self._settings.workers, write_vpa, lot)
 
     async def _write_one(self, checkpoint: ContainerCheckpoint, known: ContainerCheckpoint | None) -> bool:
         """Write one checkpoint, creating it where it is missing."""
@@ -176,3 +178,14 @@ class CheckpointKeeper:
             log.warning("orphaned checkpoint not removed", object=path, error=str(error))
             return
         log.info("orphaned checkpoint removed", object=path, vpa=vpa)
+
+
+async def _at_most(limit: int, work: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
+    """Do work on items, so many at a time."""
+    waiting = iter(items)
+
+    async def worker() -> None:
+        for item in waiting:
+            await work(item)
+
+    await asyncio.gather(*(worker() for _ in range(limit)))

@@ -173,7 +173,7 @@ class Loop:
 
     async def _load_vpas(self) -> None:
         """Bring the VPAs of the model up to date and drop those that are no more."""
-        served = [vpa for vpa in self.parts.caches.vpas.snapshot() if self.settings.serves(vpa)]
+        served = [vpa for vpa in self.parts.caches.take_vpas() if self.settings.serves(vpa)]
         before, now = frozenset(self.model.vpas), self.parts.driver.now()
         controllers = self.parts.caches.controllers
         known, versions = controllers.known(), controllers.versions

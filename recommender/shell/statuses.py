@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TypeVar
+from types import MappingProxyType
 
 import structlog
 
@@ -21,13 +21,11 @@ from recommender.status import VpaStatus
 from recommender.wire.status_patches import (
     Latest,
     StatusFrame,
-    conditions_text,
     due_patches,
+    status_frame,
     status_patch,
     with_latest,
 )
-
-T = TypeVar("T")
 
 _Patch = tuple[Vpa, str, bytes]
 """A VPA as observed, the path of its status, and what is written there."""
@@ -42,7 +40,7 @@ class StatusWriter:
         client: Calls to the API server.
         resource: Where the VPAs are.
         workers: How many at a time.
-        latest: Tells what others write, so that it is kept; None where nobody else writes.
+        latest: Tells what others write, so that it is kept; it follows every change.
     """
 
     def __init__(
@@ -50,7 +48,7 @@ class StatusWriter:
         client: KubeClient,
         resource: Resource,
         workers: int,
-        latest: Latest | None = None,
+        latest: Latest = MappingProxyType({}),
     ) -> None:
         self._client = client
         self._resource = resource
@@ -59,7 +57,7 @@ class StatusWriter:
 
     def frame(self, vpa: Vpa) -> StatusFrame:
         """Return what stands around the recommendation in patches of a VPA's status."""
-        return StatusFrame(self._path(vpa), conditions_text(vpa.conditions))
+        return status_frame(self._path(vpa), vpa)
 
     def _path(self, vpa: Vpa) -> str:
         return self._resource.path(vpa.namespace, vpa.name, "status")
@@ -99,39 +97,27 @@ class StatusWriter:
         accepted: list[Vpa] = []
         # Asked for once: of ten thousand lines that nobody reads the texts would take a tenth of the time.
         is_told = log.is_enabled_for(logging.DEBUG)
-        deadline = None if budget is None else self._client.pacing.monotonic() + budget.total_seconds()
+        send, waiting = self._client.patch, iter(patches)
+        if budget is not None:
+            waiting = self._in_time(waiting, self._client.pacing.monotonic() + budget.total_seconds())
 
-        async def write_one(patch: _Patch) -> bool:
-            vpa, path, body = patch
-            try:
-                await self._client.patch(path, body, PatchType.JSON)
-            except ApiError as error:
-                log.warning("status not written", object=str(vpa.ref), error=str(error))
-                return False
-            accepted.append(vpa)
-            if is_told:
-                log.debug("status written", object=str(vpa.ref))
-            return True
+        async def worker() -> None:
+            for vpa, path, body in waiting:
+                try:
+                    await send(path, body, PatchType.JSON)
+                except ApiError as error:
+                    log.warning("status not written", object=str(vpa.ref), error=str(error))
+                    continue
+                accepted.append(vpa)
+                if is_told:
+                    log.debug("status written", object=str(vpa.ref))
 
-        await at_most(self._workers, write_one, self._in_time(patches, deadline))
+        await asyncio.gather(*(worker() for _ in range(self._workers)))
         return tuple(accepted)
 
-    def _in_time(self, patches: Iterable[_Patch], deadline: float | None) -> Iterator[_Patch]:
-        """Yield patches until the time is used up."""
+    def _in_time(self, patches: Iterable[_Patch], deadline: float) -> Iterator[_Patch]:
+        """Yield patches until the time is used up, but one for each worker in any case."""
         for place, patch in enumerate(patches):
-            if deadline is not None and place >= self._workers and self._client.pacing.monotonic() >= deadline:
+            if place >= self._workers and self._client.pacing.monotonic() >= deadline:
                 return
             yield patch
-
-
-async def at_most(limit: int, work: Callable[[T], Awaitable[bool]], items: Iterable[T]) -> list[bool]:
-    """Do work on items, so many at a time, and return the results in the order in which the work began."""
-    waiting = iter(items)
-    results: list[bool] = []
-
-    async def worker() -> None:
-        for item in waiting:
-            results.append(await work(item))  # noqa: PERF401 the workers share one iterator, each step of it awaited
-
-    await asyncio.gather(*(worker() for _ in range(limit)))
-    return results

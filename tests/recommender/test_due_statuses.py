@@ -20,8 +20,8 @@ from recommender.label_sets import TrackedVpa
 from recommender.observed_statuses import ObservedStatuses
 from recommender.postprocess import recommendations
 from recommender.settings import RenderingSettings
-from recommender.status import Findings, VpaStatus, status_after
-from recommender.wire.status_patches import StatusFrame, conditions_text, due_patches, status_patch
+from recommender.status import Findings, VpaStatus, status_after, with_others_conditions
+from recommender.wire.status_patches import StatusFrame, due_patches, status_frame, status_patch
 from recommender.write_rule import LONGEST_SILENCE, WriteRule
 from tests.builders import T0
 from tests.recommender.rounds import CONDITIONS, PROVIDED, Drawn, carrying, fitted, rounds, stored
@@ -32,7 +32,7 @@ LOW = VpaCondition("LowConfidence", ConditionStatus.TRUE, "LittleHistory", "m")
 
 
 def framed(of: Vpa) -> StatusFrame:
-    return StatusFrame(of.name, conditions_text(of.conditions))
+    return status_frame(of.name, of)
 
 
 @st.composite
@@ -86,9 +86,39 @@ def test_columns_decide_and_write_as_is_done_one_by_one(drawn: Drawn, threshold:
     observed.look(drawn.groups)
     due = due_statuses(findings, observed, rule, T0)
     expected = one_by_one(findings, rule)
-    written = {path: body for _, path, body in due_patches(due, observed.frames, None)}
+    written = {path: body for _, path, body in due_patches(due, observed.frames, {})}
     assert written == {name: status_patch(status) for name, status in expected.items()}
     assert len(due) == len(expected)
+
+
+@given(rounds(), st.data())
+def test_what_is_kept_between_rounds_is_written_as_if_it_were_made_anew(drawn: Drawn, data: st.DataObject) -> None:
+    """Spec: recommender:5, beyond:B-24: conditions and generations change, and others write meanwhile."""
+    observed, rule, vpas = ObservedStatuses(framed), WriteRule(0.0, T0), drawn.groups.vpas
+    for factor in range(1, 4):
+        estimates = Estimates(drawn.estimates.cpu // factor, drawn.estimates.memory // factor)
+        latest: dict[tuple[str, str], Vpa] = {}
+        for tracked in vpas:
+            if factor == 1 or data.draw(st.booleans()):
+                # A status that is behind is due.
+                seen, generation = (
+                    data.draw(st.just((PROVIDED,)) | CONDITIONS),
+                    data.draw(st.sampled_from((0, 2, 3, 4))),
+                )
+                tracked.vpa = replace(carrying(tracked, None, seen, 0), generation=generation, observed_generation=1)
+            if data.draw(st.booleans()):
+                latest[tracked.key] = replace(tracked.vpa, conditions=tuple(data.draw(CONDITIONS)))
+        table = data.draw(fitted(replace(drawn, estimates=estimates)))
+        findings = RoundFindings(table, integers(*[1] * len(vpas)), {tracked.key: "" for tracked in vpas})
+        observed.look(drawn.groups)
+        due = due_statuses(findings, observed, rule, T0)
+        written = {of.name: body for of, _, body in due_patches(due, observed.frames, latest)}
+        anew = one_by_one(findings, rule)
+        for tracked in vpas:
+            status, now = anew[tracked.vpa.name], latest.get(tracked.key, tracked.vpa)
+            conditions = with_others_conditions(status.conditions, tracked.vpa, now)
+            anew[tracked.vpa.name] = replace(status, conditions=conditions)
+        assert written == {name: status_patch(status) for name, status in anew.items()}
 
 
 def few(count: int) -> tuple[Groups, RoundFindings]:
@@ -127,7 +157,7 @@ def test_what_others_have_written_meanwhile_is_kept() -> None:
     observed = ObservedStatuses(framed)
     observed.look(groups)
     due = due_statuses(findings, observed, WriteRule(0.0, T0), T0)
-    bodies = {path: body for _, path, body in due_patches(due, observed.frames, latest.get)}
+    bodies = {path: body for _, path, body in due_patches(due, observed.frames, latest)}
     assert {path: b"ResizeBlocked" in body for path, body in bodies.items()} == {"v0": True, "v1": False, "v2": False}
     assert all(b"RecommendationProvided" in body for body in bodies.values())
 
@@ -141,7 +171,7 @@ def test_many_statuses_are_written_each_with_its_own_recommendation() -> None:
     observed = ObservedStatuses(framed)
     observed.look(groups)
     due = due_statuses(replace(findings, recommendations=table), observed, WriteRule(0.0, T0), T0)
-    for number, (of, path, body) in enumerate(due_patches(due, observed.frames, None)):
+    for number, (of, path, body) in enumerate(due_patches(due, observed.frames, {})):
         assert (of.name, path) == (f"v{number}", f"v{number}")
         assert body == status_patch(VpaStatus(of.conditions, table[number], of.generation))
     assert len(due) == count

@@ -18,7 +18,7 @@ from recommender.grouping import Groups
 from recommender.hpa_conflict import held
 from recommender.label_sets import TrackedVpa
 from recommender.postprocess import recommendations
-from recommender.recommendation_table import humanised
+from recommender.recommendation_table import AmountTexts, humanised
 from recommender.settings import RenderingSettings
 from tests.builders import amounts, printed
 from tests.recommender.rounds import Drawn, rounds
@@ -109,14 +109,14 @@ def test_amounts_are_written_as_their_quantities_are() -> None:
     estimates = Estimates(integers(*[1500, 2000] * 3).reshape(3, 2), integers(*[2**20, 2**20 + 1] * 3).reshape(3, 2))
     table = recommendations(Groups.of([tracked]), estimates, RenderingSettings())
     both = integers(0, 1)
-    assert table.cpu_texts(both, TARGET) == ["1500m", "2"]
-    assert table.memory_texts(both, UPPER_BOUND) == ["1Mi", "1048577"]
+    assert AmountTexts(table).cpu(both, TARGET) == ["1500m", "2"]
+    assert AmountTexts(table).memory(both, UPPER_BOUND) == ["1Mi", "1048577"]
     humanising = recommendations(Groups.of([tracked]), estimates, RenderingSettings(humanize_memory=True))
-    assert humanising.memory_texts(both, LOWER_BOUND) == ["1Mi", "1Mi"]
+    assert AmountTexts(humanising).memory(both, LOWER_BOUND) == ["1Mi", "1Mi"]
 
 
-def test_an_entry_is_found_by_its_group() -> None:
+def test_entries_are_found_by_their_groups() -> None:
     tracked = TrackedVpa(vpa(), APP, linked={"a": [0], "b": [1]})
     estimates = Estimates(integers(1, 2, 3, 4, 5, 6).reshape(3, 2), integers(*[2**20] * 6).reshape(3, 2))
-    entry = recommendations(Groups.of([tracked]), estimates, RenderingSettings()).entry(1)
+    (entry,) = recommendations(Groups.of([tracked]), estimates, RenderingSettings()).entries(integers(1))
     assert (entry.container_name, entry.target, entry.upper_bound) == ("b", amounts("2m/1Mi"), amounts("6m/1Mi"))

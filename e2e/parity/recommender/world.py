@@ -42,7 +42,7 @@ from recommender.usage_table import UsageMatcher
 from recommender.wire.checkpoints import checkpoint_status_json, decode_checkpoint
 from recommender.wire.eviction_events import decode_eviction
 from recommender.wire.pod_metrics import decode_usage
-from recommender.wire.status_patches import StatusFrame, conditions_text, due_patches
+from recommender.wire.status_patches import StatusFrame, due_patches, status_frame
 from recommender.write_rule import WriteRule
 
 _LATE: Final = datetime(2200, 1, 1, tzinfo=UTC)
@@ -51,7 +51,7 @@ _LATE: Final = datetime(2200, 1, 1, tzinfo=UTC)
 
 def _frame(vpa: Vpa) -> StatusFrame:
     """Return what a status is written by, with the VPA's name in the place of a path."""
-    return StatusFrame(f"{vpa.namespace}/{vpa.name}", conditions_text(vpa.conditions))
+    return status_frame(f"{vpa.namespace}/{vpa.name}", vpa)
 
 
 @dataclass(slots=True)
@@ -210,7 +210,7 @@ class World:
         self._quality.show_changes(self._observed.stated_mode, pod_counts, found.changes)
         findings = RoundFindings(found.recommendations, pod_counts, self._problems)
         due = due_statuses(findings, self._observed, self._rule, now)
-        for _, name, patch in due_patches(due, self._observed.frames, None):
+        for _, name, patch in due_patches(due, self._observed.frames, {}):
             (operation,) = msgspec.json.decode(patch, type=list[Case])
             answer.statuses[name] = operation["value"]
             self._store_vpa(name, {**self._objects[name], "status": operation["value"]})

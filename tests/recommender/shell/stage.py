@@ -71,7 +71,7 @@ async def recommender(
         parts = Parts(
             caches,
             ResourceMetricsSource(client, "", metrics),
-            StatusWriter(client, vertical_pod_autoscalers(GROUP), 2, caches.vpas.find),
+            StatusWriter(client, vertical_pod_autoscalers(GROUP), 2, caches.newer),
             CheckpointKeeper(client, keeping, driver.now()),
             metrics,
             Vitals(MINUTE, client.pacing.monotonic),

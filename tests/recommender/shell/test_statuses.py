@@ -75,7 +75,7 @@ async def test_conditions_that_came_while_a_status_waited_for_its_turn_are_kept(
     blocked = VpaCondition("ResizeBlocked", ConditionStatus.TRUE, "NoRoom", "m")
     known = {("default", "v0"): replace(vpa("v0"), conditions=(blocked,)), ("default", "v1"): vpa("v1")}
     async with client_for(server) as client:
-        writer = StatusWriter(client, vertical_pod_autoscalers(GROUP), 1, known.get)
+        writer = StatusWriter(client, vertical_pod_autoscalers(GROUP), 1, known)
         await writer.write(entries("v0", "v1", "v2"))
     bodies = [call.json for call in server.requests.calls(verb="patch", path="/status$")]
     assert [b"ResizeBlocked" in msgspec.json.encode(body) for body in bodies] == [True, False, False]

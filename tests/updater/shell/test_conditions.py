@@ -265,7 +265,7 @@ async def test_the_recommender_and_the_updater_do_not_fight_over_the_list(server
     cautious = VpaCondition("LowConfidence", ConditionStatus.TRUE, "LittleHistory", "m")
     latest: dict[tuple[str, str], Vpa] = {}
     async with writing(server) as (writer, client, driver):
-        recommender = StatusWriter(client, RESOURCE, 1, latest.get)
+        recommender = StatusWriter(client, RESOURCE, 1, latest)
         for _ in range(3):
             (seen,) = await observed(client, "a")
             assert seen.recommendation is not None
