@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "demo": ("demo", "Play a scenario on a simulated cluster."),
         "list": ("list_vpas", "List VPAs, or the changes that were made."),
         "explain": ("explain", "Say why a VPA recommends what it does."),
+        "doctor": ("doctor", "Look for what keeps Evenkeel from working."),
         "verify-resize": ("verify_resize", "Wait until a pod has what it asks for."),
         "compare": ("compare", "Compare our recommendations with upstream's."),
         "shadow": ("shadow", "Keep twins of upstream's objects to compare."),

@@ -25,11 +25,8 @@ ConfigT = TypeVar("ConfigT", bound=FlagModel)
 RECOMMENDER: Final = "recommender"
 UPDATER: Final = "updater"
 ADMISSION: Final = "admission-controller"
-PREFIXES: Final[Mapping[ApiGroup, str]] = {ApiGroup.EVENKEEL: "evenkeel-", ApiGroup.UPSTREAM: "vpa-"}
-"""How the names of Deployments begin."""
-
 _OPTIONS: Final = {RECOMMENDER: "--recommender-flags", UPDATER: "--updater-flags", ADMISSION: "--admission-flags"}
-_OWN_IMAGE: Final = "evenkeel"
+_OWN_PREFIX: Final = "evenkeel-"
 
 
 class _Container(msgspec.Struct):
@@ -38,8 +35,9 @@ class _Container(msgspec.Struct):
     args: list[str] | None = None
 
 
-class _PodSpec(msgspec.Struct):
+class _PodSpec(msgspec.Struct, rename="camel"):
     containers: list[_Container] | None = None
+    service_account_name: str = ""
 
 
 class _Template(msgspec.Struct):
@@ -47,14 +45,96 @@ class _Template(msgspec.Struct):
 
 
 class _Spec(msgspec.Struct):
+    replicas: int = 1
     template: _Template = msgspec.field(default_factory=_Template)
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    available_replicas: int = 0
 
 
 class _Deployment(msgspec.Struct):
     spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
 
 
 _DEPLOYMENT: Final = msgspec.json.Decoder(_Deployment)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The Deployment of one process.
+
+    Args:
+        namespace: Of the Deployment.
+        name: Of the Deployment.
+        words: Its command line, without the program's name.
+        account: Name of its service account.
+        wanted: Replicas that there should be.
+        available: Replicas that are available.
+    """
+
+    namespace: str
+    name: str
+    words: tuple[str, ...]
+    account: str
+    wanted: int
+    available: int
+
+    def __str__(self) -> str:
+        """Print as ``Deployment namespace/name``."""
+        return f"Deployment {self.namespace}/{self.name}"
+
+
+def places(group: ApiGroup, namespace: str, process: str) -> tuple[tuple[str, str], ...]:
+    """Return namespace and name of the Deployments that a process may have.
+
+    Args:
+        group: API group that it serves; upstream's has also upstream's own programs.
+        namespace: Where to look; empty for where manifests put them.
+        process: Which one.
+    """
+    own = (namespace or cluster_names(ApiGroup.EVENKEEL).namespace, f"{_OWN_PREFIX}{process}")
+    theirs = (namespace or cluster_names(ApiGroup.UPSTREAM).namespace, f"vpa-{process}")
+    return (own,) if group is ApiGroup.EVENKEEL else (own, theirs)
+
+
+async def find_process(client: KubeClient, group: ApiGroup, namespace: str, process: str) -> Deployed | None:
+    """Return the Deployment of a process that serves an API group, None where none can be read.
+
+    Args:
+        client: Calls to the API server.
+        group: API group.
+        namespace: Where to look; empty for where manifests put them.
+        process: Which one.
+    """
+    for place, name in places(group, namespace, process):
+        try:
+            found = await read(client, DEPLOYMENTS, place, name, _DEPLOYMENT.decode)
+        except (NotReadableError, ApiError, msgspec.MsgspecError):
+            continue
+        words, template = _words(found, place, name), found.spec.template.spec
+        if _serves(words, group):
+            account = template.service_account_name or "default"
+            return Deployed(place, name, words, account, found.spec.replicas, found.status.available_replicas)
+    return None
+
+
+def _words(deployment: _Deployment, namespace: str, name: str) -> tuple[str, ...]:
+    """Return the flags of a Deployment's first container; upstream's own program decides as upstream does."""
+    first = next(iter(deployment.spec.template.spec.containers or ()), _Container())
+    words = [word.replace("$(NAMESPACE)", namespace) for word in (*(first.command or ()), *(first.args or ()))]
+    flags = tuple(dropwhile(lambda word: not word.startswith("-"), words))
+    if name.startswith(_OWN_PREFIX) or _OWN_PREFIX.rstrip("-") in first.image:
+        return flags
+    return (*flags, f"--api-group={ApiGroup.UPSTREAM.value}", "--profile=upstream")
+
+
+def _serves(words: Sequence[str], group: ApiGroup) -> bool:
+    """Say whether flags are those of a process that serves an API group."""
+    text = " ".join(words).replace("--api-group ", "--api-group=")
+    named = [each for each in ApiGroup if f"--api-group={each.value}" in text]
+    return (named or [ApiGroup.EVENKEEL])[-1] is group
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +158,7 @@ class FlagReader:
     Args:
         client: Calls to the API server.
         group: API group that they serve.
-        namespace: Where their Deployments are; empty for the one that goes with the group.
+        namespace: Where their Deployments are; empty for where manifests put them.
         given: Flags by process, as somebody has given them, in the place of what Deployments say.
         notes: Where each configuration comes from.
     """
@@ -107,38 +187,35 @@ class FlagReader:
         given = self.given.get(process, "")
         if given:
             self.notes.append(f"{process}: flags as given")
-            return self._parsed(model, shlex.split(given))
-        place = self.namespace or cluster_names(self.group).namespace
-        name = f"{PREFIXES[self.group]}{process}"
-        try:
-            deployment = await read(self.client, DEPLOYMENTS, place, name, _DEPLOYMENT.decode)
-            config = self._parsed(model, _words(deployment, place))
-        except (NotReadableError, ApiError):
+            return self.parsed(model, shlex.split(given), self.namespace)
+        found = await find_process(self.client, self.group, self.namespace, process)
+        if found is None:
+            tried = " and ".join("/".join(place) for place in places(self.group, self.namespace, process))
             self.notes.append(
-                f"{process}: default flags are assumed, as Deployment {place}/{name} cannot be read; name its "
+                f"{process}: default flags are assumed, as no Deployment of it can be read ({tried}); name its "
                 f"namespace with --system-namespace, or its flags with {_OPTIONS[process]}"
             )
-            return self._parsed(model, ())
-        except (ConfigurationError, msgspec.MsgspecError) as error:
-            self.notes.append(
-                f"{process}: default flags are assumed, as those of Deployment {place}/{name} make no sense: {error}"
-            )
-            return self._parsed(model, ())
-        self.notes.append(f"{process}: flags of Deployment {place}/{name}")
+            return self.parsed(model, (), self.namespace)
+        try:
+            config = self.parsed(model, found.words, found.namespace)
+        except ConfigurationError as error:
+            self.notes.append(f"{process}: default flags are assumed, as those of {found} make no sense: {error}")
+            return self.parsed(model, (), self.namespace)
+        self.notes.append(f"{process}: flags of {found}")
         return config
 
-    def _parsed(self, model: type[ConfigT], words: Sequence[str]) -> ConfigT:
-        """Read a command line; the API group is the one that was asked about."""
-        place = self.namespace or cluster_names(self.group).namespace
+    def parsed(self, model: type[ConfigT], words: Sequence[str], namespace: str) -> ConfigT:
+        """Read a command line; where it names no API group it is the one that was asked about.
+
+        Args:
+            model: The process's configuration.
+            words: Its flags.
+            namespace: Where it runs; empty where that is not known.
+
+        Raises:
+            ConfigurationError: It cannot be read.
+        """
         try:
-            return model.from_command_line([f"--api-group={self.group.value}", *words], {"NAMESPACE": place})
+            return model.from_command_line([f"--api-group={self.group.value}", *words], {"NAMESPACE": namespace})
         except HelpRequested:
             raise ConfigurationError("flags that ask for help set nothing; leave --help out") from None
-
-
-def _words(deployment: _Deployment, namespace: str) -> list[str]:
-    """Return the flags of a Deployment's first container; upstream's own program decides as upstream does."""
-    first = next(iter(deployment.spec.template.spec.containers or ()), _Container())
-    words = [word.replace("$(NAMESPACE)", namespace) for word in (*(first.command or ()), *(first.args or ()))]
-    flags = list(dropwhile(lambda word: not word.startswith("-"), words))
-    return flags if _OWN_IMAGE in first.image else [*flags, "--profile=upstream"]
