@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from autoscaling.behaviour import UPSTREAM, Behaviour, Profile
+from autoscaling.kube.liveness import LivenessSettings
 from autoscaling.objectref import ObjectRef
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import ManualClock
@@ -212,16 +213,18 @@ async def test_the_successor_of_a_pod_is_not_noted_on(row: str, behaviour: Behav
 
 async def test_the_end_of_a_boost_is_noted_at_once() -> None:
     """Spec: updater:U-5, updater:X-5. As long as a pod has the annotation, its boost is taken back once more."""
-    server = served(2)
-    boosted = identified()
+    server = served(3)
     metadata: Json = {"name": "web00-0", "namespace": "default", "annotations": {"vpaCpuStartupBoost/main": ORIGINAL}}
-    server.store.merge({**boosted, "metadata": metadata})
+    server.store.merge({**identified(), "metadata": metadata})
+    slow = server.faults.add(Fault(Delay(HOUR), verb="patch", path="/web02-0/resize$"))
     async with process(server) as loop:
-        await loop.run_round()
-    assert set(annotations_on(server)) == {"vpaInPlaceUpdated", REQUESTED_ANNOTATION}
-    order = patches(server)
-    assert order.index("web00") == order.index("web00/resize") + 1 or order[-1] == "web01"
-    assert order[-1] == "web01", "its note waits for all resizes"
+        running = asyncio.create_task(loop.run_round())
+        await until(lambda: slow.hits == 1 and "web00" in patches(server))
+        assert set(annotations_on(server)) == {"vpaInPlaceUpdated", REQUESTED_ANNOTATION}
+        assert "web01" not in patches(server), "its note waits for all resizes"
+        clock_of(server).advance(HOUR)
+        await running
+    assert patches(server)[-2:] == ["web01", "web02"]
 
 
 async def test_what_a_round_has_no_time_for_is_written_in_the_next_one() -> None:
@@ -278,13 +281,15 @@ async def test_a_refused_note_is_left_and_one_without_an_answer_written_in_the_n
     assert (request_on(server) is not None) is is_written, row
 
 
-async def test_notes_of_a_round_that_does_nothing_else_are_written() -> None:
-    """Spec: beyond:B-20, updater:M-7."""
+async def test_notes_are_written_in_a_round_that_does_nothing_else() -> None:
+    """Spec: beyond:B-20, updater:M-7. Admission does not show that it lives, and upstream's way that ends the round."""
     server = served()
-    async with process(server) as loop:
+    async with process(server, SIDE_BY_SIDE) as loop:
+        loop.settings = replace(loop.settings, liveness=LivenessSettings("default", "alive", 60.0))
         note = Note(ObjectRef("Pod", "default", "web00-0"), str(at(pod(server), "metadata", "uid")), {"a": "b"})
         loop.notes.owe(note)
-        await loop.write_notes()
+        await loop.run_round()
+    assert patches(server) == ["web00"]
     assert annotations_on(server) == {"a": "b"}
 
 
