@@ -18,6 +18,7 @@ from autoscaling.matching import InvalidSelectorError, Selector, parse_selector
 from autoscaling.ownership import ControllerKey
 from autoscaling.targets import target_key
 from autoscaling.vpa import Vpa
+from evenkeel.comparison.selectors import SelectorIndex
 from evenkeel.comparison.use import PodKey
 
 _AT_ONCE = 16
@@ -75,17 +76,14 @@ async def ownership(client: KubeClient, vpas: Iterable[Vpa], namespace: str) -> 
 
     listed = tuple(vpas)
     answers = await asyncio.gather(*(selector(vpa) for vpa in listed))
-    selecting: dict[str, list[tuple[str, Selector]]] = {}
-    for vpa, answer in zip(listed, answers, strict=True):
-        if isinstance(answer, Selector):
-            selecting.setdefault(vpa.namespace, []).append((vpa.name, answer))
+    pairs = zip(listed, answers, strict=True)
+    index = SelectorIndex.of([(vpa.namespace, vpa.name, each) for vpa, each in pairs if isinstance(each, Selector)])
     owners: dict[PodKey, tuple[tuple[str, str], ...]] = {}
     for pod in await client.items(Selection(PODS, namespace), _PODS.decode):
-        metadata = pod.metadata
-        labels = metadata.labels or {}
-        found = [name for name, each in selecting.get(metadata.namespace, ()) if each.matches(labels)]
+        place, name = pod.metadata.namespace, pod.metadata.name
+        found = index.selecting(place, pod.metadata.labels or {})
         if found:
-            owners[metadata.namespace, metadata.name] = tuple((metadata.namespace, name) for name in found)
+            owners[place, name] = tuple((place, each) for each in found)
     return Ownership(owners, tuple(answer for answer in answers if isinstance(answer, str)))
 
 
