@@ -2,8 +2,9 @@
 
 A verdict on a pod comes from the pod's own text and from what is looked up in a view of the caches, where objects are
 replaced and never changed. So it holds for each pod of the same text as long as every look into the view comes upon the
-very same objects again. Which looks there were is noted by the view that is shown to whatever decides, so that none can
-be forgotten.
+very same objects again, or workloads like them: these are replaced with each change of their status, of which nothing
+is known here. Which looks there were is noted by the view that is shown to whatever decides, so that none can be
+forgotten.
 
 Spec: performance A-2.
 """
@@ -15,10 +16,15 @@ from typing import Generic, TypeVar
 
 from admission.verdict import Verdict
 from admission.vpa_matching import ClusterView
+from autoscaling.ownership import ScaleAnswer
 from autoscaling.targets import KnownControllers
+from autoscaling.workload import Workload
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+_COMPARED = (Workload, ScaleAnswer)
+"""What may be replaced by its like, which takes longer to tell than whether it is the same in memory."""
 
 
 class Notes:
@@ -50,7 +56,7 @@ class Notes:
 
         Args:
             look: Finds something by a key.
-            found: What it came upon, told from others by being the same in memory, and kept alive by this.
+            found: What it came upon, kept alive by this, as it is told from others by being the same in memory.
         """
         self._looks.append((look, key, found))
 
@@ -58,24 +64,32 @@ class Notes:
         """Say whether this is the view that was looked into, and every look would find the same."""
         if view is not self._view:
             return False
-        for look, key, found in self._looks:  # noqa: SIM110 - this is asked for every pod; a generator takes longer
-            if look(key) is not found:
+        for place, (look, key, found) in enumerate(self._looks):
+            now = look(key)
+            if now is found:
+                continue
+            if not isinstance(found, _COMPARED) or now != found:
                 return False
+            self._looks[place] = look, key, now
         return True
 
 
 class _Noted(Mapping[K, V], Generic[K, V]):
-    """A mapping whose looks are noted; as that is done key by key, it does not tell its keys."""
+    """A mapping whose looks are noted, each once; as that is done key by key, it does not tell its keys."""
 
-    __slots__ = ("_mapping", "_notes")
+    __slots__ = ("_found", "_mapping", "_notes")
 
     def __init__(self, mapping: Mapping[K, V], notes: Notes) -> None:
         self._mapping = mapping
         self._notes = notes
+        self._found: dict[K, V | None] = {}
 
     def __getitem__(self, key: K) -> V:
-        found = self._mapping.get(key)
-        self._notes.add(self._mapping.get, key, found)
+        if key in self._found:
+            found = self._found[key]
+        else:
+            found = self._found[key] = self._mapping.get(key)
+            self._notes.add(self._mapping.get, key, found)
         if found is None:
             raise KeyError(key)
         return found

@@ -175,6 +175,40 @@ def test_what_was_not_looked_up_may_change(what: str, change: Change) -> None:
     assert asked(raw, view, memory) is before, what
 
 
+LIKES: list[tuple[str, Change]] = [
+    ("a ReplicaSet whose status changed", lambda c: replaced(c, "ReplicaSet")),
+    ("a Deployment whose status changed", lambda c: replaced(c, "Deployment", selector=of_labels({"app": "a"}))),
+    ("a scale that was read again", lambda c: c.scales.update({ROLLOUT_KEY: ScaleAnswer(False)})),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), LIKES)
+def test_workloads_and_scales_may_be_replaced_by_their_likes(what: str, change: Change) -> None:
+    """Spec: performance A-2; what changes after that is noticed all the same."""
+    memory, cluster, raw = Memory.of(4), Cluster(), body(pod_json())
+    owned_by_rollout(cluster, ScaleAnswer(False))
+    view = cluster.view()
+    before = asked(raw, view, memory)
+    for _ in range(2):
+        change(cluster)
+        assert asked(raw, view, memory) is before, what
+    owned_by_rollout(cluster, ScaleAnswer(True))
+    assert asked(raw, view, memory).reason is Reason.NO_MATCHING_VPA, what
+
+
+def test_vpas_of_a_namespace_that_was_emptied_meanwhile_are_looked_up_anew() -> None:
+    """Spec: performance A-2, admission:6.5; the ones before it are kept apart from the ones after, be they the same."""
+    memory, cluster, raw = Memory.of(4), Cluster(), body(pod_json())
+    view = cluster.view()
+    before = asked(raw, view, memory)
+    cluster.vpas["default"] = dict(cluster.vpas["default"])
+    after = asked(raw, view, memory)
+    assert after is not before
+    assert after == before
+    cluster.vpas["default"][TARGET] = (OFF,)
+    assert asked(raw, view, memory).reason is Reason.NO_MATCHING_VPA
+
+
 def test_a_verdict_that_lacks_something_is_not_remembered() -> None:
     """Spec: admission:6.4; whoever asks next would have to have it looked up, too."""
     memory, cluster, raw = Memory.of(4), Cluster(), body(pod_json())
@@ -247,7 +281,8 @@ BODIES = st.builds(
     ),
 )
 ANY_CHANGE = st.one_of(
-    st.sampled_from([change for _, change, _ in CHANGES] + [change for _, change in UNREAD]),
+    st.sampled_from([change for _, change, _ in CHANGES] + [change for _, change in (*UNREAD, *LIKES)]),
+    st.just(lambda c: c.vpas.update({namespace: dict(targets) for namespace, targets in c.vpas.items()})),
     st.builds(
         lambda which, name: (
             lambda c: c.vpas.setdefault(which, {}).update(
