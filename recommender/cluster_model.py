@@ -106,12 +106,12 @@ class ClusterModel:
     def _enter(self, namespace: str, key: SharingKey) -> LabelSet:
         """Count one more pod in a label set."""
         label_set = self.matching.find(namespace, key)
-        label_set.pods += 1
+        label_set.count(1)
         return label_set
 
     def _leave(self, label_set: LabelSet, heir: LabelSet | None = None, now: int = NEVER) -> None:
         """Count one pod less in a label set; the last one takes along what was seen of a place to wait in."""
-        label_set.pods -= 1
+        label_set.count(-1)
         if not label_set.pods and label_set.key.basis is Basis.UNSETTLED:
             for name, row in label_set.aggregates.items():
                 if heir is not None:

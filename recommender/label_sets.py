@@ -80,6 +80,12 @@ class LabelSet:
     vpas: dict[TrackedVpa, None] = field(default_factory=dict)
     shapes: dict[tuple[object, ...], Shape] = field(default_factory=dict)
 
+    def count(self, change: int) -> None:
+        """Take in that there are so many pods more, or less."""
+        self.pods += change
+        for tracked in self.vpas:
+            tracked.pod_count += change
+
 
 @dataclass(slots=True, eq=False)
 class TrackedVpa:
@@ -90,6 +96,7 @@ class TrackedVpa:
         selector: Of the sharing keys of its target's pods.
         api_version: Version the object was read in.
         label_sets: The label sets it selects.
+        pod_count: Number of known pods it selects.
         linked: Container name to the rows of the aggregates of pods, in the order of linking.
         initial: Container name to the row of the aggregate loaded from a checkpoint.
         checkpoint_written: Instant at which its checkpoints were last written, ``NEVER`` before.
@@ -104,6 +111,7 @@ class TrackedVpa:
     selector: Selector
     api_version: str = "v1"
     label_sets: dict[LabelSet, None] = field(default_factory=dict)
+    pod_count: int = 0
     linked: dict[str, list[int]] = field(default_factory=dict)
     initial: dict[str, int] = field(default_factory=dict)
     checkpoint_written: int = NEVER
@@ -117,15 +125,6 @@ class TrackedVpa:
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
         return self.vpa.namespace, self.vpa.name
-
-    @property
-    def pod_count(self) -> int:
-        """Number of known pods it selects."""
-        # Asked for each VPA in each round: a generator would take three times as long.
-        count = 0
-        for label_set in self.label_sets:
-            count += label_set.pods
-        return count
 
 
 def _asked_labels(namespace: str, selector: Selector) -> list[list[_Label]]:
@@ -223,6 +222,7 @@ class Matching:
         for label_set in tracked.label_sets:
             del label_set.vpas[tracked]
         tracked.label_sets.clear()
+        tracked.pod_count = 0
         _unfile(self._vpas_by_namespace, [tracked.vpa.namespace], tracked)
         labels = [x for asked in _asked_labels(tracked.vpa.namespace, tracked.selector) for x in asked]
         _unfile(self._vpas_by_label, labels, tracked)
@@ -231,6 +231,7 @@ class Matching:
 def _join(tracked: TrackedVpa, label_set: LabelSet) -> None:
     """Note that a VPA selects a label set."""
     tracked.label_sets[label_set] = None
+    tracked.pod_count += label_set.pods
     label_set.vpas[tracked] = None
     if len(label_set.vpas) > 1:
         for sharing in label_set.vpas:

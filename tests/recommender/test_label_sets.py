@@ -53,6 +53,8 @@ actions = st.lists(
     st.one_of(
         st.tuples(st.just("vpa"), st.integers(0, len(SELECTORS) - 1)),
         st.tuples(st.just("labels"), st.integers(0, len(LABELS) - 1)),
+        st.tuples(st.just("pod"), st.integers(0, len(LABELS) - 1)),
+        st.tuples(st.just("drop pod"), st.integers(0, len(LABELS) - 1)),
         st.tuples(st.just("drop vpa"), st.integers(0, len(SELECTORS) - 1)),
         st.tuples(st.just("drop labels"), st.integers(0, len(LABELS) - 1)),
     ),
@@ -73,9 +75,11 @@ def test_the_index_finds_what_comparing_everything_finds(steps: list[tuple[str, 
             matching.add_vpa(vpas[place])
         elif step == "labels":
             sets[place] = matching.find("default", key(LABELS[place]))
+        elif step in {"pod", "drop pod"} and place in sets:
+            sets[place].count(1 if step == "pod" else -min(1, sets[place].pods))
         elif step == "drop vpa" and place in vpas:
             matching.remove_vpa(vpas.pop(place))
-        elif step == "drop labels" and place in sets:
+        elif step == "drop labels" and place in sets and not sets[place].pods:
             matching.drop_if_unused(sets.pop(place))
     expected = {
         (each.vpa.name, label_set.key.text)
@@ -86,6 +90,8 @@ def test_the_index_finds_what_comparing_everything_finds(steps: list[tuple[str, 
     assert links(matching) == expected
     seen = {(each.vpa.name, label_set.key.text) for each in vpas.values() for label_set in each.label_sets}
     assert seen == expected
+    counts = {each.vpa.name: sum(label_set.pods for label_set in each.label_sets) for each in vpas.values()}
+    assert {each.vpa.name: each.pod_count for each in vpas.values()} == counts
     assert len(matching) == len(sets)
     for labels in LABELS:
         selected = any(each.selector.matches(labels) for each in vpas.values())
@@ -121,9 +127,10 @@ def test_one_key_is_one_label_set() -> None:
 def test_a_label_set_is_kept_while_it_has_pods_or_aggregates() -> None:
     matching = Matching()
     label_set = matching.find("default", key({"app": "a"}))
-    label_set.pods = 1
+    label_set.count(1)
     matching.drop_if_unused(label_set)
-    label_set.pods, label_set.aggregates["main"] = 0, 0
+    label_set.count(-1)
+    label_set.aggregates["main"] = 0
     matching.drop_if_unused(label_set)
     assert len(matching) == 1
     label_set.aggregates.clear()
@@ -138,7 +145,7 @@ def test_pods_are_counted_over_all_label_sets() -> None:
     matching.add_vpa(everything)
     matching.add_vpa(one_app)
     for labels, pods in (({"app": "a"}, 2), ({"app": "b"}, 3), ({"app": "a", "tier": "web"}, 5)):
-        matching.find("default", key(labels)).pods = pods
+        matching.find("default", key(labels)).count(pods)
     assert (everything.pod_count, one_app.pod_count) == (10, 7)
     assert everything.key == ("default", "v")
 
