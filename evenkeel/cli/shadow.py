@@ -95,14 +95,15 @@ def remove(
 
 async def _sync(session: Session, *, watches: bool, acts: bool) -> list[Outcome]:
     """Bring twins up to date once, then follow both groups if that is asked for."""
+    if watches:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     async with session.client() as client:
         originals = await read_all(client, Selection(ORIGINALS, session.namespace), decode_autoscaler)
         own = await read_all(client, Selection(OWN, session.namespace), decode_autoscaler)
         outcomes = await _outcomes(client, plan(originals, own), acts=acts)
         if watches:
-            task = asyncio.current_task()
-            assert task is not None
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
             await follow(client, session.namespace, lambda news: _tell(news, acts=True))
         return outcomes
 

@@ -49,6 +49,15 @@ class Standpoint:
     uncapped: Quantity | None = None
     supposed: Supposed | None = None
 
+    @property
+    def buckets(self) -> frozenset[int]:
+        """The buckets that the percentile of its use may have come from; none where no use leads to its target."""
+        return frozenset() if self.supposed is None else self.supposed.buckets_of(self.uncapped)
+
+    def way(self, bucket: int) -> Mapping[Step, Quantity]:
+        """Return the target after each step that can be gone back over, if its use was in one bucket."""
+        return {} if self.supposed is None else {step: self.supposed.at(step, bucket) for step in SUPPOSED}
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -120,10 +129,13 @@ def _reason(parting: _Parting, subject: Subject) -> Reason:
 
 def _is_as_told(subject: Subject) -> bool:
     """Say whether what is stored leads to what both sides say."""
-    return all(
-        side.trace is not None and side.trace.targets[subject.resource].get(Step.ROUNDING) == side.uncapped
-        for side in (subject.ours, subject.theirs)
-    )
+    return all(_leads_to_target(side, subject.resource) for side in (subject.ours, subject.theirs))
+
+
+def _leads_to_target(side: Standpoint, resource: str) -> bool:
+    """Say whether what is stored leads to a target, and to the one before caps where that is told."""
+    way = side.trace.targets[resource] if side.trace is not None else {}
+    return side.target == way.get(Step.CAPS) and side.uncapped in {None, way.get(Step.ROUNDING)}
 
 
 def _stored_parting(subject: Subject) -> _Parting | None:
@@ -141,17 +153,13 @@ def _stored_parting(subject: Subject) -> _Parting | None:
 
 def _implied_parting(subject: Subject) -> _Parting | None:
     """Return where targets part if we go back from what is told; None where no use leads to it."""
-    ours, theirs = subject.ours.supposed, subject.theirs.supposed
-    if ours is None or theirs is None:
-        return None
-    mine, other = ours.buckets_of(subject.ours.uncapped), theirs.buckets_of(subject.theirs.uncapped)
+    mine, other = subject.ours.buckets, subject.theirs.buckets
     if not mine or not other:
         return None
     common = mine & other
-    here, there = min(common or mine), min(common or other)
-    ways = ({step: ours.at(step, here) for step in SUPPOSED}, {step: theirs.at(step, there) for step in SUPPOSED})
-    step = _last_apart(SUPPOSED, *ways)
-    return None if step is None else _Parting(step, ways[0][step], ways[1][step])
+    ours, theirs = subject.ours.way(min(common or mine)), subject.theirs.way(min(common or other))
+    step = _last_apart(SUPPOSED, ours, theirs)
+    return None if step is None else _Parting(step, ours[step], theirs[step])
 
 
 def _last_apart(steps: Sequence[Step], ours: Mapping[Step, Quantity], theirs: Mapping[Step, Quantity]) -> Step | None:
@@ -240,18 +248,17 @@ def _caps(subject: Subject) -> str:
 
 
 def _bounds(side: Standpoint, subject: Subject) -> str:
-    if side.vpa is None:
-        return "none"
-    policy = container_policy(side.vpa, subject.container)
+    policy = container_policy(side.vpa, subject.container) if side.vpa is not None else None
     bounds = policy_bounds(policy, side.settings.rendering.maximum)
     named = (("minAllowed", bounds.minimum), ("maxAllowed", bounds.maximum))
     told = [f"{name} {amounts[subject.resource]}" for name, amounts in named if subject.resource in amounts]
-    return " ".join([*(told or ["no bounds"]), *_named_conditions(side.vpa)])
+    return " ".join([*(told or ["no bounds"]), *_named_conditions(side)])
 
 
-def _named_conditions(vpa: Vpa) -> Iterator[str]:
+def _named_conditions(side: Standpoint) -> Iterator[str]:
     """Name the conditions that say why a target is another than its histogram and bounds make it."""
-    held = [c.type for c in vpa.conditions if c.status is ConditionStatus.TRUE and c.type in _OF_OURS_ALONE]
+    conditions = side.vpa.conditions if side.vpa is not None else ()
+    held = [c.type for c in conditions if c.status is ConditionStatus.TRUE and c.type in _OF_OURS_ALONE]
     if held:
         yield f"({', '.join(sorted(held))})"
 
@@ -279,7 +286,6 @@ def _unknown(subject: Subject) -> str:
         f"no use leads to {name} ({side.uncapped or side.target}) by the flags known of its recommender; "
         f"give them with {option}"
         for name, option, side in sides
-        if side.supposed is None or not side.supposed.buckets_of(side.uncapped)
+        if not side.buckets
     ]
-    held = [*_named_conditions(subject.ours.vpa)] if subject.ours.vpa is not None else []
-    return "; ".join([*lost, *(f"ours has {each}" for each in held)])
+    return "; ".join([*lost, *(f"ours has {each}" for each in _named_conditions(subject.ours))])

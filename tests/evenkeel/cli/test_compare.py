@@ -16,6 +16,7 @@ from recommender.wire.checkpoints import checkpoint_json
 from tests.builders import T0
 from tests.embedded import Json, deploy, recommended_status, vpa_object
 from tests.evenkeel.cli.running import Answer, evenkeel
+from tests.evenkeel.comparison.shell.test_prometheus import Prometheus, serving
 from tests.evenkeel.comparison.states import checkpoint
 
 OURS, THEIRS = (f"{group}/v1" for group in (ApiGroup.EVENKEEL, ApiGroup.UPSTREAM))
@@ -184,6 +185,30 @@ def test_a_prometheus_that_cannot_be_asked_is_said_in_one_line(
     assert answer.status == 1, spec_id
     assert problem in answer.errors
     assert answer.errors.count("\n") == 1
+
+
+def test_prometheus_is_asked_in_the_place_of_the_metrics_api(both: ApiServer, cluster: str) -> None:
+    put(both, THEIRS, "100m")
+    labels = {"namespace": "default", "pod": "web-0", "container": "main"}
+    cpu: Json = {"metric": labels, "values": [[T0.timestamp(), "0.2"]]}
+    prometheus = Prometheus({"cpu_usage": [cpu], "memory": []})
+    with serving(prometheus) as address:
+        answer = evenkeel("compare", cluster, f"--prometheus={address}", "--window=1h", "-o", "json")
+    assert answer.status == 0, answer.errors
+    assert [row["used"] for row in rows(answer)] == ["200m", None], "beyond:B-35"
+    assert isinstance(answer.document, dict)
+    assert answer.document["measure"]["source"] == "from Prometheus over 1:00:00"
+
+
+def test_without_checkpoints_the_rest_is_compared(both: ApiServer, cluster: str) -> None:
+    put(both, OURS, "126m")
+    put(both, THEIRS, "247m")
+    both.faults.add(Fault(Refuse(403), path="/verticalpodautoscalercheckpoints$", count=None))
+    answer = evenkeel("compare", cluster, "-o", "json")
+    assert answer.status == 0, answer.errors
+    assert (rows(answer)[0]["step"], rows(answer)[0]["detail"]) == ("samples", "both nothing stored"), "beyond:B-35"
+    assert isinstance(answer.document, dict)
+    assert [note for note in answer.document["notes"] if note.startswith("no checkpoints of autoscaling.k8s.io")]
 
 
 def test_a_cluster_without_upstreams_group_is_told_of(cluster: str) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import pytest
 
 from autoscaling.runtime.api_group import ApiGroup
@@ -49,6 +53,30 @@ def test_twins_are_made_and_removed_in_the_namespaces_that_are_asked_for(both: A
     assert evenkeel("shadow", "sync", cluster, "-A").output == ""
     gone = evenkeel("shadow", "remove", cluster, "--namespace", "other")
     assert (gone.status, twins(both)) == (0, ["default/web"]), gone.errors
+
+
+def test_a_watch_goes_on_until_it_is_told_to_end(both: ApiServer, cluster: str) -> None:
+    """The second original comes when both groups are watched, and the end when its twin is there."""
+    both.store.create(theirs("web"))
+    is_there = threading.Event()
+    own = both.store.kind_of(vpa_object()).resource
+    stop = both.store.versions.observe(own, lambda change: is_there.set() if change.after.key[1] == "late" else None)
+
+    def end_it() -> None:
+        while len(both.requests.calls("watch")) < 2:
+            is_there.wait(0.01)
+        both.store.create(theirs("late"))
+        if is_there.wait(10):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    ending = threading.Thread(target=end_it)
+    ending.start()
+    answer = evenkeel("shadow", "sync", cluster, "--watch")
+    ending.join()
+    stop()
+    assert answer.status == 0, answer.errors
+    assert twins(both) == ["default/late", "default/web"], "beyond:B-35"
+    assert answer.output.startswith(f"{KIND} default/web created: upstream's object has no twin\n")
 
 
 def test_an_object_of_the_same_name_is_left_alone_and_told_of(both: ApiServer, cluster: str) -> None:

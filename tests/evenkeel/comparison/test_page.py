@@ -116,9 +116,12 @@ def test_a_single_look_is_a_dot_and_none_is_nothing() -> None:
 
 
 def test_a_page_without_rows_says_so() -> None:
-    outline = read(rendered())
+    empty = page(report(Comparison(()), Measure("", 90.0, None)), ObservedUse({}), T0)
+    outline = read(empty)
     assert outline.rows == [], "beyond:B-35"
-    assert "0 targets" in rendered()
+    assert "0 targets" in empty
+    assert "No use was looked at." in empty
+    assert list(outline.named("ul", "notes")) == []
 
 
 def test_an_amount_of_nothing_is_drawn_on_the_axis() -> None:

@@ -15,7 +15,7 @@ from evenkeel.comparison.comparing import Row, compare
 from evenkeel.comparison.reasons import OLD
 from evenkeel.comparison.retracing import SideSettings, State, Step, retrace
 from evenkeel.comparison.use import ObservedUse
-from recommender.checkpoint import ContainerCheckpoint
+from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint
 from recommender.settings import EstimatorSettings, Percentiles, RenderingSettings
 from tests.builders import amounts, recommended
 from tests.evenkeel.comparison.states import NOW, autoscaler, checkpoint, histogram, sides, state, uncapped
@@ -177,6 +177,13 @@ def test_where_checkpoints_do_not_tell_the_targets_do(
     assert words in told.detail, (spec_id, told.detail)
 
 
+def test_histograms_without_samples_are_told_by_their_number() -> None:
+    empty = replace(USE, first_sample=None, last_sample=None, sample_count=0, cpu=HistogramCheckpoint())
+    told = row(side(empty), side(MORE_USE))
+    assert told.step is Step.SAMPLES, "beyond:B-35"
+    assert told.detail.startswith("ours 0 CPU samples, theirs 2880 CPU samples from")
+
+
 def test_amounts_at_the_step_are_told() -> None:
     told = row(side(USE), side(USE, MARGIN))
     assert (str(told.ours_at_step), str(told.theirs_at_step)) == ("126m", "132m"), "beyond:B-35"
@@ -202,6 +209,20 @@ def test_without_targets_before_caps_and_without_checkpoints_nothing_can_be_told
     assert told.step is Step.UNKNOWN, "beyond:B-35"
     assert "ours (115m)" in told.detail
     assert "theirs (230m)" in told.detail
+
+
+def test_checkpoints_tell_even_if_targets_before_caps_are_not_told() -> None:
+    capped, plain = (_without_uncapped(each) for each in (side(USE, PLAIN, LOW), side(USE)))
+    assert row(capped, plain).step is Step.CAPS, "beyond:B-35"
+    assert row(plain, _without_uncapped(side(MORE_USE))).step is Step.SAMPLES
+
+
+def _without_uncapped(given: State) -> State:
+    """Return a side whose recommendations do not tell targets before caps."""
+    (vpa,) = given.vpas
+    assert vpa.recommendation is not None
+    entries = tuple(replace(entry, uncapped_target=None) for entry in vpa.recommendation.containers)
+    return replace(given, vpas=[replace(vpa, recommendation=Recommendation(entries))])
 
 
 @pytest.mark.parametrize("kind", ["HPAConflict", "CappedToNode"])

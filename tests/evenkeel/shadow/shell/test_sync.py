@@ -14,10 +14,14 @@ from autoscaling.kube.paths import Resource, Selection
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.definitions import definitions
 from evenkeel.shadow.plan import Verb, plan, removal
-from evenkeel.shadow.shell.sync import ORIGINALS, OWN, Outcome, carry_out, decode_autoscaler, follow
+from evenkeel.shadow.shell.sync import AGAIN_SECONDS, ORIGINALS, OWN, Outcome, carry_out, decode_autoscaler, follow
 from evenkeel.shadow.twins import Autoscaler
 from evenkeel.simulator.api.fields import text, value_at
 from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.api.serving import serve
+from evenkeel.simulator.faults import Fault, Refuse
+from tests.autoscaling.kube.clocks import HeldPacing
+from tests.autoscaling.kube.scripted import client_of
 from tests.embedded import Json, api_server, client_for, recommended_status, vpa_object
 from tests.evenkeel.shadow.objects import MARK
 
@@ -130,6 +134,32 @@ async def test_without_upstreams_definitions_nothing_is_concluded(client: KubeCl
     with pytest.raises(ApiRefusedError):
         await sync(client)
     assert names(server) == ["web"], "beyond:B-35"
+
+
+async def test_a_change_that_fails_is_tried_again_after_a_while_and_told_once(server: ApiServer) -> None:
+    heard: list[Outcome] = []
+    pacing = HeldPacing()
+    server.faults.add(Fault(Refuse(403), verb="create", path="/verticalpodautoscalers$", count=2))
+    server.store.create(theirs("web"))
+    async with (
+        serve(server, tls=False) as endpoint,
+        client_of(endpoint.url, pacing) as (client, _),
+        following(client, heard.extend),
+    ):
+        for _ in range(2):
+            await pacing.asleep()
+            await pacing.advance(AGAIN_SECONDS)
+        await eventually(lambda: len(heard) == 2)
+    assert told(heard) == [("web", Verb.CREATE, False), ("web", Verb.CREATE, True)], "beyond:B-35"
+    assert pacing.slept == [AGAIN_SECONDS] * 2
+
+
+async def test_a_twin_that_is_gone_already_is_as_good_as_deleted(server: ApiServer, client: KubeClient) -> None:
+    server.store.create(theirs("web"))
+    await sync(client)
+    changes = plan([], await read(client))
+    server.store.delete(OURS, KIND, "web", "default")
+    assert told(await carry_out(client, changes)) == [("web", Verb.DELETE, True)], "beyond:B-35"
 
 
 @asynccontextmanager
