@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "list": ("list_vpas", "List VPAs, or the changes that were made."),
         "explain": ("explain", "Say why a VPA recommends what it does."),
         "doctor": ("doctor", "Look for what keeps Evenkeel from working."),
+        "export": ("export", "Write recommendations for manifests in a repository."),
         "verify-resize": ("verify_resize", "Wait until a pod has what it asks for."),
         "compare": ("compare", "Compare our recommendations with upstream's."),
         "shadow": ("shadow", "Keep twins of upstream's objects to compare."),

@@ -16,8 +16,10 @@ from datetime import datetime
 from admission.review import PODS, ReviewRequest, ReviewRules, SubmittedPod, review
 from admission.verdict import Reason as AdmissionReason
 from admission.vpa_matching import ClusterView, TargetName
+from autoscaling.limitrange import NO_LIMITS
 from autoscaling.objectref import ObjectRef
 from autoscaling.vpa import Vpa
+from evenkeel.inspection.limit_defaults import as_admitted
 from evenkeel.inspection.survey import Survey
 from updater.circumstances import Memory
 from updater.decision import Action, Decision, Outcome
@@ -140,6 +142,7 @@ def admission_answer(source: str, submitted: SubmittedPod, survey: Survey, rules
         survey: The cluster.
         rules: What the webhook is set to do.
     """
+    submitted = as_admitted(submitted, survey.snapshot.limits.get(submitted.pod.namespace, NO_LIMITS))
     pod = submitted.pod
     group, resource = PODS
     request = ReviewRequest(group, "v1", resource, "Pod", pod.namespace, pod.name, submitted)
