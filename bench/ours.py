@@ -26,6 +26,7 @@ from recommender.cluster_model import ClusterModel
 from recommender.config import RecommenderConfig
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
+from recommender.shell.kernel_supply import CompiledKernels, KernelSupply
 from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import Parts
@@ -81,6 +82,9 @@ class OurRecommender:
         """Load what is stored, and run the first round."""
         self.run(self.loop.load_history())
         self.run(self.loop.run_round())
+        if self.loop.parts.kernels is not None:
+            # They are compiled beside the first rounds of a process that then runs for days.
+            self.loop.parts.kernels.wait(self.loop.model)
         gc.collect()
         gc.freeze()
 
@@ -135,6 +139,7 @@ class OurRecommender:
             vitals=Vitals(config.recommender_interval, time.monotonic),
             driver=driver,
             history=self._prometheus.history(),
+            kernels=KernelSupply(CompiledKernels(config.compiled_kernels)),
         )
         return Loop(loop_settings(config), parts, ClusterModel(model_settings(config)))
 

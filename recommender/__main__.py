@@ -34,6 +34,7 @@ from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, 
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
 from recommender.shell.external_usage import ExternalMetricsSource
+from recommender.shell.kernel_supply import CompiledKernels, KernelSupply
 from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import LoopSettings, Parts
@@ -85,6 +86,7 @@ async def work(
             driver=process.driver,
             history=prometheus.history(),
             standing=standing,
+            kernels=KernelSupply(CompiledKernels(config.compiled_kernels)),
         )
         model = ClusterModel(model_settings(config))
         model.strategies = StrategyRuns(strategies(config, metrics))

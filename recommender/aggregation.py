@@ -24,6 +24,9 @@ from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
+from recommender.kernels.columns import readable
+from recommender.kernels.intake import Histories
+from recommender.kernels.suite import Kernels
 from recommender.rows import Occurrences, RowPool, chunks, doubled, grown
 from recommender.settings import ModelSettings
 
@@ -96,6 +99,7 @@ class AggregateTable:
         last_memory: int64[rows], last uncapped memory target in bytes, 0 for none.
         oom_need: int64[rows], largest need in force that an OOM kill showed, in bytes, 0 for none.
         oom_need_until: int64[rows], instant until which it is in force.
+        kernels: What goes through the columns of batches; numpy does where there are none.
     """
 
     def __init__(self, settings: ModelSettings, capacity: int = 64) -> None:
@@ -121,6 +125,11 @@ class AggregateTable:
         self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
         self.oom_need: Integers = np.zeros(capacity, dtype=np.int64)
         self.oom_need_until: Integers = np.zeros(capacity, dtype=np.int64)
+        self.kernels: Kernels | None = None
+
+    def use(self, kernels: Kernels | None) -> None:
+        """Work with kernels from now on, or with numpy; what comes of it is the same."""
+        self.kernels = self.cpu.kernels = self.memory.kernels = kernels
 
     def create(self, now: int) -> int:
         """Return the row of a new, empty aggregate.
@@ -231,6 +240,10 @@ class AggregateTable:
             instants: int64[n], nanoseconds since the epoch.
         """
         rows = feeding.rows
+        if self.kernels is not None:
+            histories = Histories(self.first_sample, self.last_sample, self.sample_count)
+            self.kernels.count_samples(histories, readable(rows), readable(instants))
+            return
         # A fetch hardly ever reaches back before a history began: that is told from the aggregates, not the samples.
         if len(rows) and self.first_sample.take(feeding.distinct).max() > instants.min():
             np.minimum.at(self.first_sample, rows, instants)

@@ -25,7 +25,7 @@ from recommender.label_sets import LabelSet, Matching, TrackedVpa
 from recommender.memory_peaks import accepted_memory, carry_peaks, take_memory
 from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
 from recommender.pod_state import PodState
-from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accepted_cpu, count_fetches, take_cpu, turns
+from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accept_cpu, count_fetches, take_cpu, turns
 from recommender.settings import ModelSettings
 from recommender.strategies.running import StrategyRuns
 
@@ -320,10 +320,10 @@ class ClusterModel:
         return accepted
 
     def _take_cpu(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
-        accepted = accepted_cpu(self.containers, samples, split)
+        accepted = accept_cpu(self.containers, samples, split, self.aggregates.kernels)
         counted = samples.those(accepted)
         self._restore_aggregates(counted, now)
-        take_cpu(self.containers, self.aggregates, counted, split)
+        take_cpu(self.containers, self.aggregates, counted)
         return accepted
 
     def take_memory(self, samples: SampleColumns, now: datetime) -> Flags:

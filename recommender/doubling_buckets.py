@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recommender.kernels.comparing import Buckets, in_lanes
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -46,6 +48,7 @@ class DoublingBuckets:
 
     Attributes:
         ends: The ends.
+        buckets: Those of the magnitudes of negative values, the largest first, then those of the other values.
     """
 
     def __init__(self, first: float, count: int) -> None:
@@ -53,6 +56,20 @@ class DoublingBuckets:
         # The cell after the first end's begins with the next larger double, as an end belongs to its bucket.
         self._origin = np.float64(first).view(np.uint64) + np.uint64(1)
         self._cell_of_zero = int(self._cells(np.zeros(1))[0])
+        # What is more than the double below the opposite of an end has no larger magnitude than the end.
+        opposite = np.nextafter([*(-end for end in reversed(self.ends)), 0.0], -np.inf)
+        self.buckets = Buckets.ending_at((*opposite.tolist(), *self.ends))
+
+    def tallies_of(self, counts: Integers, sums: Floats) -> tuple[Tally, Tally]:
+        """Return what kernels have counted: the magnitudes of negative values, and the other values.
+
+        Args:
+            counts: int64[2 * ends + 2], how many values lie in each of the ``buckets``.
+            sums: float64[2, lanes] as one column, sums of negative values and of the others.
+        """
+        negative, positive = counts[len(self.ends) :: -1], counts[len(self.ends) + 1 :]
+        below, above = sums.reshape(2, -1)
+        return Tally(negative.cumsum(), -float(below.sum())), Tally(positive.cumsum(), float(above.sum()))
 
     def by_sign(self, values: Floats) -> tuple[Tally, Tally]:
         """Count the magnitudes of negative values, and the other values.
@@ -60,8 +77,8 @@ class DoublingBuckets:
         Args:
             values: float64[n], numbers.
         """
+        below, above = (in_lanes(part).sum() for part in (np.minimum(values, 0.0), np.maximum(values, 0.0)))
         cells = np.bincount(self._cells(values), minlength=_CELLS)
-        below, above = np.minimum(values, 0.0).sum(), np.maximum(values, 0.0).sum()
         zero = self._cell_of_zero - _HALF
         negative = self._tally(cells[_HALF : _HALF + zero], cells[zero:_HALF], -float(below))
         return negative, self._tally(cells[:zero], cells[_HALF + zero :], float(above))

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 
 from recommender.buckets import BucketScheme, Numbers
 from recommender.instants import elapsed, nanoseconds, rounded
+from recommender.kernels.columns import readable
+from recommender.kernels.folding import Additions, Histograms
+from recommender.kernels.suite import Kernels
+from recommender.kernels.walking import Shares
 from recommender.reference_times import ReferenceTimes
 from recommender.rows import doubled, grown, in_turns
 
@@ -77,6 +81,7 @@ class HistogramBank:
         lowest: int16[rows], first bucket with at least epsilon; the last bucket where there is none.
         highest: int16[rows], last bucket with at least epsilon; 0 where there is none.
         references: Instant at which a row's weights count as they are; ``NEVER`` until it sees its first.
+        kernels: What adds weights and walks percentiles; numpy does where there are none.
 
     Raises:
         ValueError: The half life is not positive.
@@ -93,10 +98,13 @@ class HistogramBank:
         self.lowest: Numbers = np.full(capacity, scheme.count - 1, dtype=np.int16)
         self.highest: Numbers = np.zeros(capacity, dtype=np.int16)
         self.references = ReferenceTimes(self.half_life, capacity)
+        self.kernels: Kernels | None = None
 
     def empty_copy(self, rows: int) -> HistogramBank:
-        """Return a bank of the same buckets and half life with so many empty rows."""
-        return HistogramBank(self.scheme, timedelta(microseconds=self.half_life // 1000), rows)
+        """Return a bank of the same buckets, half life and kernels with so many empty rows."""
+        copy = HistogramBank(self.scheme, timedelta(microseconds=self.half_life // 1000), rows)
+        copy.kernels = self.kernels
+        return copy
 
     def reserve(self, rows: int) -> None:
         """Make row numbers below ``rows`` usable, growing by doubling."""
@@ -157,7 +165,14 @@ class HistogramBank:
     def _apply_unshifted(self, changes: WeightChanges, numbers: Integers) -> None:
         """Fold in changes whose rows keep their reference times, given by number."""
         rows, buckets = changes.rows, changes.buckets
-        weights = self.references.growth(numbers, changes.instants, changes.weights)
+        weights = self.references.growth(numbers, changes.instants, changes.weights, self.kernels)
+        if self.kernels is not None:
+            additions = Additions(readable(rows), readable(buckets.astype(np.int16, copy=False)), readable(weights))
+            if changes.taken is None:
+                self.kernels.add(self._columns(), additions)
+            else:
+                self.kernels.add_or_take(self._columns(), additions, readable(changes.taken))
+            return
         cells = rows * self.scheme.count
         cells += buckets
         flat = self.weights.reshape(-1)
@@ -169,6 +184,11 @@ class HistogramBank:
             _fold_in_order(flat, cells, weights, changes.taken, self.scheme.epsilon)
             self._narrow_range(rows, buckets)
         self._widen_range(rows, buckets)
+
+    def _columns(self) -> Histograms:
+        """Return everything that kernels work on."""
+        flat = self.weights.reshape(-1)
+        return Histograms(flat, self.totals, self.lowest, self.highest, self.scheme.count, self.scheme.epsilon)
 
     def _fold_totals(self, rows: Integers, weights: Floats, taken: Flags) -> None:
         """Add to or take from totals in order."""
@@ -303,6 +323,11 @@ class HistogramBank:
         if not all(0.0 <= share <= 1.0 for share in shares):
             raise ValueError(f"percentile shares {list(shares)}: each must be within 0 and 1")
         result = np.zeros((len(shares), len(rows)))
+        if self.kernels is not None:
+            order = np.argsort(shares)
+            ascending = Shares(readable(np.array(shares, dtype=np.float64)[order]), readable(order))
+            self.kernels.walk(self._columns(), readable(rows), ascending, self.scheme.ends, result.reshape(-1))
+            return result
         width = np.where(self.is_empty(rows), 0, self.highest[rows] - self.lowest[rows] + 1)
         # Rows of about equal width stand together, so that few of the 176 columns are ever looked at.
         order = np.argsort(width, kind="stable")

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from recommender.aggregation import AggregateTable
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.instants import NEVER
+from recommender.kernels.columns import readable
+from recommender.kernels.intake import Peaks, Windows
+from recommender.kernels.suite import Kernels
 from recommender.samples import SampleColumns, is_in_order, run_starts, turns
 
 Integers = NDArray[np.int64]
@@ -109,6 +112,8 @@ def take_memory(
     Returns:
         bool[n], which samples were taken in.
     """
+    if aggregates.kernels is not None:
+        return _take_by(aggregates.kernels, containers, aggregates, samples)
     if split is not None and _are_all_newer(containers, samples):
         notable = _notable(containers, aggregates, samples)
         if len(notable) < len(samples):
@@ -131,6 +136,26 @@ def take_memory(
         if len(moved.rows):
             changes.append(moved.placed(positions[counts]))
     apply_in_order(aggregates, changes)
+    return accepted
+
+
+def _take_by(kernels: Kernels, containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Flags:
+    """Take in samples of memory use as kernels do, bool[n]."""
+    count = len(samples)
+    windows = Windows(
+        containers.last_memory,
+        containers.window_end,
+        containers.peak,
+        containers.memory_peak,
+        readable(containers.aggregate),
+        readable(aggregates.interval),
+        not aggregates.settings.zero_peaks_give_way,
+    )
+    accepted = np.empty(count, dtype=np.bool_)
+    rows, peaks, ends = (np.empty(2 * count, dtype=np.int64) for _ in range(3))
+    taken = np.empty(2 * count, dtype=np.bool_)
+    changed = kernels.move_windows(samples.readable(), windows, accepted, Peaks(rows, peaks, ends, taken))
+    aggregates.change_peaks(rows[:changed], peaks[:changed], ends[:changed], taken[:changed])
     return accepted
 
 

@@ -15,6 +15,11 @@ from autoscaling.resources import CPU
 from autoscaling.vpa import UpdateMode
 from recommender.aggregation import UPDATE_MODES, AggregateTable
 from recommender.container_table import ContainerTable
+from recommender.doubling_buckets import DoublingBuckets, Tally
+from recommender.kernels.columns import readable
+from recommender.kernels.comparing import LANES, Samples, Tallies
+from recommender.kernels.suite import Kernels
+from recommender.rising_buckets import RisingBuckets
 from recommender.rows import Occurrences, chunks
 from recommender.samples import SampleColumns
 
@@ -24,6 +29,21 @@ Integers = NDArray[np.int64]
 
 _LARGEST_SIZE_CLASS = 20
 _MILLICORES_PER_CORE = 1000.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How samples stand to their targets.
+
+    Args:
+        below: By how much use stays below targets, where it does, in cores or bytes.
+        above: By how much it reaches or exceeds them, where it does.
+        relative: Use minus target, by the target.
+    """
+
+    below: Tally
+    above: Tally
+    relative: Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +60,7 @@ class UsageQuality:
         unit: Amounts in one unit of the targets.
         modes: int8[rows], codes of the update modes of all aggregates, as places in ``UPDATE_MODES``.
         targets: float64[rows], cores or bytes, of all aggregates; 0 where nothing is recommended.
+        kernels: What compares samples and counts what comes of it; numpy does where there are none.
     """
 
     resource: str
@@ -49,6 +70,7 @@ class UsageQuality:
     unit: float
     modes: NDArray[np.int8]
     targets: Floats
+    kernels: Kernels | None = None
 
     def of_aggregates(self, chosen: Flags) -> UsageQuality:
         """Return the samples of some aggregates; the same object where these are all.
@@ -94,6 +116,27 @@ class UsageQuality:
             if self.unit != 1.0:
                 usage /= self.unit
             yield usage, self.targets.take(self.feeding.rows[piece])
+
+    def comparisons(self, absolute: DoublingBuckets, relative: RisingBuckets) -> Iterator[Comparison]:
+        """Yield, piece by piece, how samples stand to their targets, which must all be above 0.
+
+        Args:
+            absolute: Buckets of what is between samples and targets.
+            relative: Buckets of the same by the target.
+        """
+        if self.kernels is None:
+            for usage, targets in self.pairs():
+                differences = np.subtract(usage, targets, out=usage)
+                below, above = absolute.by_sign(differences)
+                yield Comparison(below, above, relative.tally(np.divide(differences, targets, out=targets)))
+            return
+        for piece in chunks(len(self)):
+            amounts, rows = readable(self.amounts[piece]), readable(self.feeding.rows[piece])
+            samples = Samples(amounts, rows, readable(self.targets), self.unit)
+            by_sign, ratios = Tallies.empty(absolute.buckets, 2 * LANES), Tallies.empty(relative.buckets)
+            self.kernels.compare(samples, absolute.buckets, by_sign, relative.buckets, ratios)
+            below, above = absolute.tallies_of(by_sign.counts, by_sign.sums)
+            yield Comparison(below, above, relative.tally_of(ratios.counts, ratios.sums))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +215,6 @@ def usage_quality(
         unit,
         aggregates.update_mode[used],
         last[used] / unit,
+        aggregates.kernels,
     )
     return everyone.of_aggregates(aggregates.is_under_vpa[used] & aggregates.is_scaled[used])

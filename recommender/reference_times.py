@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from recommender.floats import exp2_each
 from recommender.instants import NEVER, SECOND
+from recommender.kernels.columns import readable
+from recommender.kernels.growing import GrowthTable
+from recommender.kernels.suite import Kernels
 from recommender.rows import grown
 
 Integers = NDArray[np.int64]
@@ -69,34 +72,35 @@ class ReferenceTimes:
         """Make room for more rows, without a reference time yet."""
         self.numbers = grown(self.numbers, capacity, 0)
 
-    def growth(self, numbers: Integers, instants: Integers, weights: Floats | float = 1.0) -> Floats:
+    def growth(
+        self, numbers: Integers, instants: Integers, weights: Floats | float = 1.0, kernels: Kernels | None = None
+    ) -> Floats:
         """Return weights times ``2**((instant - reference) / half_life)`` of every pair.
 
         Args:
             numbers: int64[n] or int64[1] for all, at least 1, numbers of reference times.
             instants: int64[n], nanoseconds since the epoch.
             weights: float64[n], or one for all.
+            kernels: What looks up growth; numpy does where there are none.
 
         Returns:
             float64[n].
         """
         lowest, first = int(numbers.min()), int(instants.min())
         references = self.distinct[lowest : int(numbers.max()) + 1]
-        after = instants - first
-        last = int(after.max())
-        for step in _steps(after):
-            count = last // step + 1
+        last = int(instants.max())
+        for step in _steps(instants, first):
+            count = (last - first) // step + 1
             if len(references) * count > _PAIRS_PER_SAMPLE * len(instants):
                 continue
-            places = after // step
-            if np.array_equal(places * step, after):
-                ages = first + np.arange(count) * step - references[:, np.newaxis]
-                growth = exp2_each(ages / self.half_life).ravel()
-                if len(references) > 1:
-                    places += (numbers - lowest) * count
-                if isinstance(weights, float):
-                    return (growth * weights).take(places)
-                return growth.take(places) * weights
+            ages = first + np.arange(count) * step - references[:, np.newaxis]
+            growth = exp2_each(ages / self.half_life).ravel()
+            if isinstance(weights, float):
+                growth *= weights
+            table = GrowthTable(growth, lowest, first, step, count)
+            found = _looked_up(table, numbers, instants, kernels)
+            if found is not None:
+                return found if isinstance(weights, float) else found * weights
         return exp2_each((instants - self.distinct.take(numbers)) / self.half_life) * weights
 
     def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
@@ -117,7 +121,33 @@ class ReferenceTimes:
         return older if older.any() else None
 
 
-def _steps(after: Integers) -> Iterator[int]:
-    """Yield steps whose multiples instants may be: a fetch tells whole seconds, history may lie minutes apart."""
+def _looked_up(table: GrowthTable, numbers: Integers, instants: Integers, kernels: Kernels | None) -> Floats | None:
+    """Return the growth of every pair of a reference time and an instant; None where an instant is not on the grid.
+
+    Args:
+        table: Spans all of them.
+        numbers: int64[n] or int64[1] for all, numbers of reference times.
+        instants: int64[n], nanoseconds since the epoch.
+        kernels: What looks up; numpy does where there are none.
+    """
+    if kernels is None:
+        after = instants - table.first
+        places = after // table.step
+        if not np.array_equal(places * table.step, after):
+            return None
+        if len(table.growth) > table.instants:
+            places += (numbers - table.lowest) * table.instants
+        return table.growth.take(places)
+    found = np.empty(len(instants))
+    table = table._replace(growth=readable(table.growth))
+    are_on_grid = kernels.look_up_growth(table, readable(numbers), readable(instants), found)
+    return found if are_on_grid else None
+
+
+def _steps(instants: Integers, first: int) -> Iterator[int]:
+    """Yield steps whose multiples from the first on instants may be.
+
+    A fetch tells whole seconds, history may lie minutes apart.
+    """
     yield SECOND
-    yield int(after.min(initial=_LONG, where=after > 0))
+    yield int(instants.min(initial=first + _LONG, where=instants > first)) - first

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from recommender.aggregation import AggregateTable
 from recommender.container_table import ContainerTable
 from recommender.instants import NEVER
+from recommender.kernels.columns import readable
+from recommender.kernels.intake import Samples
+from recommender.kernels.suite import Kernels
 from recommender.rows import Occurrences, ranks
 
 Integers = NDArray[np.int64]
@@ -47,6 +50,10 @@ class SampleColumns:
     def __len__(self) -> int:
         """Number of samples."""
         return len(self.containers)
+
+    def readable(self) -> Samples:
+        """Return them as kernels read them."""
+        return Samples(readable(self.containers), readable(self.instants), readable(self.amounts))
 
     def select(self, chosen: Flags | Integers) -> SampleColumns:
         """Return the chosen samples, in order."""
@@ -198,17 +205,36 @@ def _ranks_in_runs(starts: Flags) -> Integers:
     return places - np.repeat(first, np.diff(first, append=len(starts)))
 
 
-def accepted_cpu(containers: ContainerTable, samples: SampleColumns, split: Sequence[Integers] | None) -> Flags:
-    """Say which CPU samples count: not negative, and each later than the container's last one.
+def accept_cpu(
+    containers: ContainerTable, samples: SampleColumns, split: Sequence[Integers] | None, kernels: Kernels | None
+) -> Flags:
+    """Find the CPU samples that count: not negative, and each later than the container's last one.
 
     Args:
-        containers: The table.
+        containers: Their last CPU instants move on.
         samples: The batch.
         split: Its turns.
+        kernels: What looks through the batch; numpy does where there are none.
 
     Returns:
         bool[n].
     """
+    if kernels is not None:
+        accepted = np.empty(len(samples), dtype=np.bool_)
+        kernels.accept_cpu(samples.readable(), containers.last_cpu, accepted)
+        return accepted
+    accepted = _accepted_cpu(containers, samples, split)
+    counted = samples.those(accepted)
+    if split is None:
+        # Each is later than its container's last one, and stands alone: nothing to compare.
+        containers.last_cpu[containers.places(counted.containers)] = counted.instants
+    else:
+        np.maximum.at(containers.last_cpu, counted.containers, counted.instants)
+    return accepted
+
+
+def _accepted_cpu(containers: ContainerTable, samples: SampleColumns, split: Sequence[Integers] | None) -> Flags:
+    """Return which CPU samples count, bool[n]."""
     usable = samples.amounts >= 0
     latest = containers.last_cpu[containers.places(samples.containers)]
     if split is not None:
@@ -249,23 +275,15 @@ def _latest_before(samples: SampleColumns, usable: Flags, split: Sequence[Intege
     return before
 
 
-def take_cpu(
-    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: Sequence[Integers] | None
-) -> None:
+def take_cpu(containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> None:
     """Take in accepted CPU samples.
 
     Args:
-        containers: Their last CPU instants move on.
+        containers: The table.
         aggregates: Takes the samples; every container must have its aggregate.
-        samples: Samples that ``accepted_cpu`` let pass.
-        split: The turns of the batch that they come from.
+        samples: Samples that ``accept_cpu`` let pass.
     """
     aggregates.add_cpu_of(samples.feeding or containers.feeding(samples.containers), samples.amounts, samples.instants)
-    if split is None:
-        # Each is later than its container's last one, and stands alone: nothing to compare.
-        containers.last_cpu[containers.places(samples.containers)] = samples.instants
-    else:
-        np.maximum.at(containers.last_cpu, samples.containers, samples.instants)
 
 
 def count_fetches(

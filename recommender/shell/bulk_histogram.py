@@ -6,7 +6,6 @@ ends are negative. A round of the recommender has a value for each container and
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from autoscaling.runtime.go_literals import format_float
 from recommender.doubling_buckets import Tally
+from recommender.rising_buckets import RisingBuckets
 
 
 class BulkHistogram(Collector):
@@ -28,6 +28,9 @@ class BulkHistogram(Collector):
         labels: Names of the labels, in the order in which values are given.
         bounds: Upper ends of the buckets, rising; an end belongs to its bucket.
         registry: Where the family is exposed.
+
+    Attributes:
+        buckets: The buckets.
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class BulkHistogram(Collector):
         registry: CollectorRegistry,
     ) -> None:
         self._family = (name, documentation, tuple(labels))
-        self._bounds = tuple(bounds)
+        self.buckets = RisingBuckets(bounds)
         # How many values lie in a bucket or in one before it, as they are exposed.
         self._counts: dict[tuple[str, ...], NDArray[np.int64]] = {}
         self._sums: dict[tuple[str, ...], float] = {}
@@ -52,14 +55,8 @@ class BulkHistogram(Collector):
             labels: The labels' values.
             values: float64[n]; none of them counts nothing and creates no series.
         """
-        if values.size == 0:
-            return
-        # Comparing all values with a bound is several times faster than finding the bucket of each value, and where the
-        # bound does not lie among the values, their ends tell as much.
-        first, last = bisect_left(self._bounds, values.min()), bisect_left(self._bounds, values.max())
-        among = [np.count_nonzero(values <= bound) for bound in self._bounds[first:last]]
-        counts = np.array([0] * first + among + [values.size] * (len(self._bounds) + 1 - last))
-        self.add(labels, Tally(counts, float(values.sum())))
+        if values.size:
+            self.add(labels, self.buckets.tally(values))
 
     def add(self, labels: tuple[str, ...], tally: Tally) -> None:
         """Take in values that are counted already, by the same buckets.
@@ -81,7 +78,7 @@ class BulkHistogram(Collector):
         """Yield the family with cumulative counts, sum and count of each combination of labels."""
         name, documentation, labels = self._family
         family = HistogramMetricFamily(name, documentation, labels=labels)
-        ends = [*map(format_float, self._bounds), "+Inf"]
+        ends = [*map(format_float, self.buckets.ends), "+Inf"]
         for values, counts in self._counts.items():
             named = dict(zip(labels, values, strict=True))
             for end, count in zip(ends, counts.tolist(), strict=True):

@@ -170,6 +170,8 @@ class Loop:
         self._strategy_faults.report(self.model.strategies.take_faults())
         with step.labels("GarbageCollect").time():
             await self._collect_garbage()
+        if self.parts.kernels is not None:
+            self.parts.kernels.follow(self.model)
 
     async def _load_vpas(self) -> None:
         """Bring the VPAs of the model up to date and drop those that are no more."""

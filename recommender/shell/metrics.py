@@ -15,7 +15,7 @@ from autoscaling.runtime.exposition import BareCounter
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, REQUEST_BUCKETS_SECONDS
 from autoscaling.vpa import UpdateMode
 from recommender.aggregation import UPDATE_MODES as STATED_MODES
-from recommender.doubling_buckets import DoublingBuckets
+from recommender.doubling_buckets import DoublingBuckets, Tally
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.resource_reads import Source
 from recommender.shell.bulk_histogram import BulkHistogram
@@ -115,32 +115,32 @@ class QualityMetrics:
                 self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without))
             self._show_targets(name, with_target)
             for usage, _ in without.pairs():
-                self._show_differences(name, _TRUTH[True], without, usage)
+                self._show_differences(name, _TRUTH[True], without, _buckets(without).by_sign(usage))
 
     def _show_targets(self, mode: str, samples: UsageQuality) -> None:
         """Count the targets that samples stand beside, and how far usage is from them."""
-        is_oom = _TRUTH[samples.is_oom]
-        for usage, targets in samples.pairs():
-            differences = np.subtract(usage, targets, out=usage)
-            self._show_differences(mode, _TRUTH[False], samples, differences)
-            differences /= targets
-            self.relative_diffs.observe_all((mode, samples.resource, is_oom), differences)
+        is_oom, buckets = _TRUTH[samples.is_oom], _buckets(samples)
+        for found in samples.comparisons(buckets, self.relative_diffs.buckets):
+            self._show_differences(mode, _TRUTH[False], samples, (found.below, found.above))
+            self.relative_diffs.add((mode, samples.resource, is_oom), found.relative)
         # All samples of an aggregate stand beside the same target, which is counted once for all of them.
         each, times = samples.targets.take(samples.feeding.distinct), samples.feeding.counts
         if samples.resource == CPU:
-            self.cpu_recommendations.add((mode,), CPU_BUCKETS_CORES.repeated(each, times))
+            self.cpu_recommendations.add((mode,), buckets.repeated(each, times))
         else:
-            self.memory_recommendations.add((mode, is_oom), MEMORY_BUCKETS_BYTES.repeated(each, times))
+            self.memory_recommendations.add((mode, is_oom), buckets.repeated(each, times))
 
-    def _show_differences(self, mode: str, is_missing: str, samples: UsageQuality, differences: Floats) -> None:
-        """Count by how much usage reaches or exceeds targets, and by how much it stays below them."""
+    def _show_differences(
+        self, mode: str, is_missing: str, samples: UsageQuality, differences: tuple[Tally, Tally]
+    ) -> None:
+        """Count by how much usage stays below targets, and by how much it reaches or exceeds them."""
         if samples.resource == CPU:
             labels: tuple[str, ...] = (mode, is_missing)
-            buckets, over, below = CPU_BUCKETS_CORES, self.cpu_over_usage, self.cpu_lower_equal_usage
+            over, below = self.cpu_over_usage, self.cpu_lower_equal_usage
         else:
             labels = mode, is_missing, _TRUTH[samples.is_oom]
-            buckets, over, below = MEMORY_BUCKETS_BYTES, self.memory_over_usage, self.memory_lower_equal_usage
-        excesses, shortfalls = buckets.by_sign(differences)
+            over, below = self.memory_over_usage, self.memory_lower_equal_usage
+        excesses, shortfalls = differences
         over.add(labels, excesses)
         below.add(labels, shortfalls)
 
@@ -167,6 +167,11 @@ class QualityMetrics:
                 stated = STATED_MODES[mode]
                 labels = (stated.value if stated else "", change.resource, str(size))
                 self.relative_changes.observe_all(labels, values)
+
+
+def _buckets(samples: UsageQuality) -> DoublingBuckets:
+    """Return those of a resource's amounts."""
+    return CPU_BUCKETS_CORES if samples.resource == CPU else MEMORY_BUCKETS_BYTES
 
 
 ObjectLabels = tuple[UpdateMode, bool, str, bool, bool]

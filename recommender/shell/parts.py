@@ -12,6 +12,7 @@ from autoscaling.vpa import DEFAULT_RECOMMENDER, Vpa
 from recommender.settings import EstimatorSettings, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper
+from recommender.shell.kernel_supply import KernelSupply
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.statuses import StatusWriter
@@ -65,3 +66,4 @@ class Parts:
     driver: Driver
     history: HistoryLoader | None = None
     standing: UsageStanding | None = None
+    kernels: KernelSupply | None = None

@@ -95,7 +95,7 @@ DEFAULTS = {
     "v": "4",
     "vmodule": "",
 }
-OWN = {"api-group", "behaviour", "profile", "status-change-threshold", "usage-source"}
+OWN = {"api-group", "behaviour", "compiled-kernels", "profile", "status-change-threshold", "usage-source"}
 """Flags that upstream does not have."""
 
 
@@ -182,6 +182,13 @@ def test_there_is_one_source_of_usage(words: list[str], message: str) -> None:
     assert _read("--usage-source=prometheus").usage_source == "prometheus", "beyond:B-44"
     with pytest.raises(ConfigurationError, match=message):
         _read(*words)
+
+
+def test_kernels_are_compiled_when_it_is_worth_it_unless_the_flag_says_otherwise() -> None:
+    assert _read().compiled_kernels == "auto", "performance:R-1"
+    assert _read("--compiled-kernels=never").compiled_kernels == "never", "performance:R-5"
+    with pytest.raises(ConfigurationError, match="compiled-kernels"):
+        _read("--compiled-kernels=sometimes")
 
 
 def test_caps_are_quantities_and_zero_means_none() -> None:

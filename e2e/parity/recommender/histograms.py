@@ -12,6 +12,7 @@ from autoscaling.errors import CheckpointError
 from autoscaling.wire.objects import timestamp
 from e2e.parity.dice import Dice
 from e2e.parity.kinds import Case, Kind
+from e2e.parity.recommender.machine_code import by_turns
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.checkpoint import (
     BUCKET_COUNT,
@@ -156,9 +157,12 @@ class _Bank:
         self._bank = HistogramBank(self._scheme, timedelta(microseconds=course.half_life // 1000), course.rows)
         self._everyone = np.arange(course.rows)
         self.answered: list[object] = []
+        self._turn = 0
 
     def take(self, step: _Step) -> None:
         """Do one step."""
+        self._turn += 1
+        self._bank.kernels = by_turns(self._turn)
         match step.do:
             case "samples":
                 self._apply(step.samples)

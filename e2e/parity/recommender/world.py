@@ -22,6 +22,7 @@ from autoscaling.wire.pods import decode_pod
 from autoscaling.workload import Workload
 from e2e.parity.cluster import controllers, named, workload
 from e2e.parity.kinds import Case
+from e2e.parity.recommender.machine_code import by_turns
 from e2e.parity.recommender.questions import Change, Gone, RoundsQuestion, duration
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.checkpointing import checkpoint_order, checkpoints_of, load_checkpoints
@@ -95,6 +96,7 @@ class World:
         self._kills: list[OomRecord] = []
         self._problems: dict[NamespacedName, str] = {}
         self._collected = now
+        self._rounds = 0
         self._known = KnownControllers.of((), {})
         self._registry = CollectorRegistry()
         self._quality = QualityMetrics.register(self._registry)
@@ -161,6 +163,8 @@ class World:
     def run_round(self, metrics: list[Case], now: datetime) -> RoundAnswer:
         """Run one round."""
         answer = RoundAnswer()
+        self._rounds += 1
+        self.model.aggregates.use(by_turns(self._rounds))
         self._load_vpas()
         vanished = self._load_pods(now)
         usage = decode_usage(msgspec.json.encode({"items": metrics})).table
