@@ -68,6 +68,35 @@ _UNREADABLE: Final = 1
 _OF_PROMETHEUS: Final = timedelta(days=1)
 
 
+ThresholdOption = Annotated[
+    float | None, typer.Option(min=0.0, max=100.0, metavar="PERCENT", help="Distance that ends with status 3.")
+]
+WindowOption = Annotated[
+    timedelta | None,
+    typer.Option(
+        parser=read_duration,
+        metavar="DURATION",
+        help="How long use is looked at: one look by default, and a day that has passed with --prometheus.",
+    ),
+]
+PercentileOption = Annotated[
+    float, typer.Option(min=1.0, max=100.0, metavar="PERCENT", help="Percentile of use that targets are held against.")
+]
+PrometheusOption = Annotated[
+    str, typer.Option(metavar="URL", help="Prometheus to ask for use, in place of the metrics API.")
+]
+TokenOption = Annotated[Path | None, typer.Option(metavar="FILE", help="File with the bearer token for it.")]
+PodLabelOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Label of its container metrics with the pod's name.")
+]
+ContainerLabelOption = Annotated[str, typer.Option(metavar="NAME", help="Likewise with the container's name.")]
+OurFlagsOption = Annotated[
+    str, typer.Option(metavar="FLAGS", help="Flags of our recommender; by default those of its Deployment.")
+]
+TheirFlagsOption = Annotated[str, typer.Option(metavar="FLAGS", help="Flags of upstream's, likewise.")]
+HtmlOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with plots to this file.")]
+
+
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What was asked for.
@@ -110,35 +139,16 @@ def run(
     *,
     namespace: NamespaceOption = "",
     everywhere: AllNamespacesOption = False,
-    threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=100.0, metavar="PERCENT", help="Distance that ends with status 3.")
-    ] = None,
-    window: Annotated[
-        timedelta | None,
-        typer.Option(
-            parser=read_duration,
-            metavar="DURATION",
-            help="How long use is looked at: one look by default, and a day that has passed with --prometheus.",
-        ),
-    ] = None,
-    percentile: Annotated[
-        float, typer.Option(min=1.0, max=100.0, help="Percentile of use that targets are held against.")
-    ] = 90.0,
-    prometheus: Annotated[
-        str, typer.Option(metavar="URL", help="Prometheus to ask for use, in place of the metrics API.")
-    ] = "",
-    prometheus_token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the bearer token for it.")
-    ] = None,
-    pod_label: Annotated[str, typer.Option(help="Label of its container metrics with the pod's name.")] = "pod",
-    container_label: Annotated[str, typer.Option(help="Likewise with the container's name.")] = "container",
-    our_flags: Annotated[
-        str, typer.Option(metavar="FLAGS", help="Flags of our recommender; by default those of its Deployment.")
-    ] = "",
-    their_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Flags of upstream's, likewise.")] = "",
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write a page with plots to this file.")
-    ] = None,
+    threshold: ThresholdOption = None,
+    window: WindowOption = None,
+    percentile: PercentileOption = 90.0,
+    prometheus: PrometheusOption = "",
+    prometheus_token_file: TokenOption = None,
+    pod_label: PodLabelOption = "pod",
+    container_label: ContainerLabelOption = "container",
+    our_flags: OurFlagsOption = "",
+    their_flags: TheirFlagsOption = "",
+    html: HtmlOption = None,
     kubeconfig: KubeconfigOption = "",
     context: ContextOption = "",
     output: OutputOption = Output.TABLE,
