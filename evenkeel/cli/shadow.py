@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Final
 
 import typer
 
 from autoscaling.kube.client import KubeClient
-from autoscaling.kube.paths import Selection
+from autoscaling.kube.paths import Resource, Selection
 from evenkeel.cli.options import AllNamespacesOption, ContextOption, KubeconfigOption, NamespaceOption
 from evenkeel.cli.printing import warn
 from evenkeel.cli.session import Session, read_all
 from evenkeel.shadow.plan import Change, Verb, plan, removal
-from evenkeel.shadow.shell.sync import ORIGINALS, OWN, Outcome, carry_out, decode_autoscaler, follow
+from evenkeel.shadow.shell.sync import ORIGINALS, OWN, Outcome, decode_autoscaler, follow, settle
+from evenkeel.shadow.twins import Autoscaler
 
 HELP: Final = (
     "Keep objects of our own group beside upstream's, to see what Evenkeel would recommend; nothing acts on them."
@@ -100,9 +101,11 @@ async def _sync(session: Session, *, watches: bool, acts: bool) -> list[Outcome]
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     async with session.client() as client:
-        originals = await read_all(client, Selection(ORIGINALS, session.namespace), decode_autoscaler)
-        own = await read_all(client, Selection(OWN, session.namespace), decode_autoscaler)
-        outcomes = await _outcomes(client, plan(originals, own), acts=acts)
+
+        async def look() -> tuple[Change, ...]:
+            return plan(await _read(client, ORIGINALS, session), await _read(client, OWN, session))
+
+        outcomes = await _outcomes(client, look, acts=acts)
         if watches:
             await follow(client, session.namespace, lambda news: _tell(news, acts=True))
         return outcomes
@@ -111,13 +114,23 @@ async def _sync(session: Session, *, watches: bool, acts: bool) -> list[Outcome]
 async def _remove(session: Session, *, acts: bool) -> list[Outcome]:
     """Remove twins."""
     async with session.client() as client:
-        own = await read_all(client, Selection(OWN, session.namespace), decode_autoscaler)
-        return await _outcomes(client, removal(own), acts=acts)
+
+        async def look() -> tuple[Change, ...]:
+            return removal(await _read(client, OWN, session))
+
+        return await _outcomes(client, look, acts=acts)
 
 
-async def _outcomes(client: KubeClient, changes: Iterable[Change], *, acts: bool) -> list[Outcome]:
+async def _read(client: KubeClient, resource: Resource, session: Session) -> list[Autoscaler]:
+    """Read the autoscalers of one group."""
+    return await read_all(client, Selection(resource, session.namespace), decode_autoscaler)
+
+
+async def _outcomes(
+    client: KubeClient, look: Callable[[], Awaitable[tuple[Change, ...]]], *, acts: bool
+) -> list[Outcome]:
     """Make changes, or only say which they would be."""
-    outcomes = await carry_out(client, changes) if acts else [Outcome(change) for change in changes]
+    outcomes = await settle(client, look) if acts else [Outcome(change) for change in await look()]
     _tell(outcomes, acts=acts)
     return outcomes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, cast
@@ -17,6 +17,7 @@ from autoscaling.kube.paths import Selection, vertical_pod_autoscalers
 from autoscaling.kube.refusals import is_conflict, is_missing
 from autoscaling.kube.table import Key
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
+from autoscaling.objectref import ObjectRef
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.schema import Schema
 from evenkeel.shadow.plan import Change, Verb, plan
@@ -30,6 +31,10 @@ SYNC_SECONDS: Final = 30.0
 
 AGAIN_SECONDS: Final = 60.0
 """Time after which what could not be done is tried again although nothing has changed."""
+
+
+_LOOKS: Final = 3
+"""How often objects are looked at that change all the time."""
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -97,6 +102,28 @@ class Outcome:
 async def carry_out(client: KubeClient, changes: Iterable[Change]) -> list[Outcome]:
     """Make changes one after the other; one that fails keeps no other from being made."""
     return [await _make(client, change) for change in changes]
+
+
+async def settle(client: KubeClient, look: Callable[[], Awaitable[tuple[Change, ...]]]) -> list[Outcome]:
+    """Make changes, and look anew where an object has changed in between: our recommender writes statuses of twins.
+
+    Args:
+        client: Calls to the API server.
+        look: Reads the objects and plans.
+
+    Returns:
+        The last outcome for each object, by namespace and name.
+
+    Raises:
+        ApiError: The objects cannot be read.
+    """
+    found: dict[ObjectRef, Outcome] = {}
+    for _ in range(_LOOKS):
+        outcomes = await carry_out(client, await look())
+        found |= {outcome.change.ref: outcome for outcome in outcomes}
+        if not any(outcome.is_stale for outcome in outcomes):
+            break
+    return [found[ref] for ref in sorted(found)]
 
 
 async def _make(client: KubeClient, change: Change) -> Outcome:

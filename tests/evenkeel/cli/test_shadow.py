@@ -12,6 +12,7 @@ from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.fields import text
 from evenkeel.simulator.api.server import ApiServer
+from evenkeel.simulator.faults import Fault, Refuse
 from tests.embedded import GROUP, Json, vpa_object
 from tests.evenkeel.cli.running import evenkeel
 
@@ -77,6 +78,25 @@ def test_a_watch_goes_on_until_it_is_told_to_end(both: ApiServer, cluster: str) 
     assert answer.status == 0, answer.errors
     assert twins(both) == ["default/late", "default/web"], "beyond:B-35"
     assert answer.output.startswith(f"{KIND} default/web created: upstream's object has no twin\n")
+
+
+@pytest.mark.parametrize(
+    ("spec_id", "conflicts", "status", "words"),
+    [
+        ("beyond:B-35", 1, 0, "default/web deleted: shadow mode ends"),
+        ("beyond:B-35", 3, 1, "default/web: has changed since it was looked at"),
+    ],
+)
+def test_a_twin_that_changes_under_our_hands_is_looked_at_anew(
+    both: ApiServer, cluster: str, spec_id: str, conflicts: int, status: int, words: str
+) -> None:
+    both.store.create(theirs("web"))
+    assert evenkeel("shadow", "sync", cluster).status == 0
+    both.faults.add(Fault(Refuse(409), verb="delete", path="/web$", count=conflicts))
+    answer = evenkeel("shadow", "remove", cluster)
+    assert answer.status == status, spec_id
+    assert words in answer.output + answer.errors
+    assert twins(both) == (["default/web"] if status else [])
 
 
 def test_an_object_of_the_same_name_is_left_alone_and_told_of(both: ApiServer, cluster: str) -> None:
