@@ -65,6 +65,7 @@ class SimulatedCluster:
         self.catalogue = Catalogue(self.clock.now(), sharing=ReadyPods(self.server.store.versions))
         self.nodes = Nodes(self.server, self.catalogue, seed=settings.seed)
         self.server.metrics = self.nodes.metrics
+        self.server.kubelet_metrics = self.nodes.metrics_text
         self.administrator = Administrator(self.server)
         self._settings = settings
 

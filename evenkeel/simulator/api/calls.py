@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evenkeel.simulator.api.codec import Form, answer_form, read_object
 from evenkeel.simulator.api.fields import JsonObject
@@ -12,6 +12,9 @@ from evenkeel.simulator.api.status import StatusError, bad_request, method_not_a
 from evenkeel.simulator.api.store import Key
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+PROXY = "proxy"
+"""Subresource of a node by which the API server passes requests on to its kubelet."""
+
 _TRUE = {"1", "true", "True", "TRUE", "t", "T"}
 
 
@@ -135,6 +138,9 @@ def target_of(registry: KindRegistry, path: str) -> Target | None:
         StatusError: It is one, and nothing is served there (404).
     """
     parts = path.strip("/").split("/")
+    if parts[:3] == ["api", "v1", "nodes"] and parts[4:] == [PROXY, "metrics"]:
+        # The only page of a kubelet that is passed on; its path goes on behind the subresource.
+        return replace(_resource(registry, "", "v1", parts[2:4]), subresource=PROXY)
     if parts[0] == "api" and len(parts) >= 3:
         return _resource(registry, "", parts[1], parts[2:])
     if parts[0] == "apis" and len(parts) >= 4:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from autoscaling.runtime.lockstep_channel import CALL_HEADER
 from evenkeel.simulator.api.builtin import METRICS
-from evenkeel.simulator.api.calls import Call, Request, Target, User, target_of, verb_of
+from evenkeel.simulator.api.calls import PROXY, Call, Request, Target, User, target_of, verb_of
 from evenkeel.simulator.api.codec import answer_form, is_apply
 from evenkeel.simulator.api.deletes import DeleteOptions
 from evenkeel.simulator.api.discovery import discovery_document
@@ -195,9 +195,18 @@ class Dispatcher:
         stored = self._server.store.existing(call.target.kind, call.target.key)
         if call.target.subresource == "scale":
             return json_response(scale_of(call, stored))
+        if call.target.subresource == PROXY:
+            return self._passed_on(call.target.name)
         if call.target.subresource not in _WHOLE_OBJECT:
             raise method_not_allowed()
         return self._shown(call, stored)
+
+    def _passed_on(self, node: str) -> Response:
+        """Answer with the metrics of a node's kubelet."""
+        page = self._server.kubelet_metrics(node)
+        if not page:
+            raise StatusError(HTTPStatus.SERVICE_UNAVAILABLE, "ServiceUnavailable", f"no kubelet answers on {node}")
+        return PlainTextResponse(page)
 
     async def _list(self, call: Call) -> Response:
         """Answer a list."""

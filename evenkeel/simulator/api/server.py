@@ -103,6 +103,11 @@ class Settings:
     expired_watch_as_event: bool = True
 
 
+def _no_kubelet(_node: str) -> str:
+    """Return what a node's kubelet shows where there are no kubelets."""
+    return ""
+
+
 class ApiServer:
     """An API server in memory; ``serving.serve`` puts it on a port.
 
@@ -139,6 +144,7 @@ class ApiServer:
         self.usage = StaticMetrics()
         self.metrics: MetricsSource = self.usage
         self.external_metrics: ExternalSource = StaticExternalMetrics()
+        self.kubelet_metrics: Callable[[str], str] = _no_kubelet
         self.settings = Settings()
         webhooks = Webhooks(self.store, activity=self.activity)
         deleter = Deleter(self.store, webhooks, strategy_of)

@@ -57,6 +57,11 @@ class Nodes:
         """
         return self._kubelets[name]
 
+    def metrics_text(self, name: str) -> str:
+        """Return what the ``/metrics`` of a node's kubelet shows, empty where none runs."""
+        kubelet = self._kubelets.get(name)
+        return kubelet.metrics_text() if kubelet is not None else ""
+
     def all(self) -> list[Kubelet]:
         """Return all nodes, by name."""
         return [self._kubelets[name] for name in sorted(self._kubelets)]

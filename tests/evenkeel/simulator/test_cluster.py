@@ -61,6 +61,28 @@ async def test_a_workload_runs_and_its_use_can_be_measured() -> None:
     assert len(cluster.server.store.list("v1", "Pod", "default")) == 3, "controllers act no more"
 
 
+KUBELETS = [
+    ("resize:3.12", "GET", "node-1/proxy/metrics", 200, "kubelet_pod_in_progress_resizes 0.0"),
+    ("resize:3.12 no kubelet runs", "GET", "node-2/proxy/metrics", 503, "no kubelet answers on node-2"),
+    ("resize:3.12 no such node", "GET", "node-3/proxy/metrics", 404, "node-3"),
+    ("resize:3.12 another page", "GET", "node-1/proxy/pods", 404, ""),
+    ("resize:3.12 read only", "DELETE", "node-1/proxy/metrics", 405, ""),
+]
+
+
+async def test_kubelets_show_their_metrics_through_the_api_server() -> None:
+    cluster = SimulatedCluster(ClusterSettings(nodes=NODES))
+    cluster.start()
+    await cluster.advance(timedelta(minutes=1))
+    cluster.nodes["node-2"].stop()
+    headers = {"Authorization": f"Bearer {cluster.admin_token}"}
+    async with serve(cluster.server, tls=False) as endpoint, aiohttp.ClientSession(headers=headers) as session:
+        for row, verb, path, status, said in KUBELETS:
+            async with session.request(verb, f"{endpoint.url}/api/v1/nodes/{path}") as answer:
+                assert (answer.status, said in await answer.text()) == (status, True), row
+    await cluster.close()
+
+
 async def test_the_same_seed_gives_the_same_names() -> None:
     async def names(seed: int) -> list[str]:
         cluster = SimulatedCluster(ClusterSettings(nodes=NODES, seed=seed))
