@@ -109,8 +109,9 @@ def reason(subject: Subject) -> Reason | None:
     implied = _implied_parting(subject)
     if implied is None:
         return Reason(Step.UNKNOWN, _unknown(subject))
-    is_refined = implied.step is Step.SAMPLES and stored is not None and stored.step in _FINER
-    return _reason(stored if is_refined and stored is not None else implied, subject)
+    if implied.step is Step.SAMPLES and stored is not None and stored.step in _FINER:
+        return _reason(stored, subject)
+    return _reason(implied, subject)
 
 
 @dataclass(frozen=True, slots=True)
