@@ -54,9 +54,8 @@ def add(histograms: Histograms, additions: Additions) -> None:
     for turn in range(len(rows)):
         weights[rows[turn] * buckets + places[turn]] += added[turn]
     for turn in range(len(rows)):
-        totals[rows[turn]] += added[turn]
-    for turn in range(len(rows)):
         row, bucket = rows[turn], places[turn]
+        totals[row] += added[turn]
         is_outside = bucket < lowest[row] or bucket > highest[row]
         if is_outside and weights[row * buckets + bucket] >= epsilon:
             lowest[row] = min(lowest[row], bucket)

@@ -38,18 +38,14 @@ def look_up_growth(table: GrowthTable, numbers: ReadIntegers, instants: ReadInte
         Whether all instants lie on the grid; if not, what was received means nothing.
     """
     growth, lowest, first, step, grid = table
-    is_shared = len(numbers) == 1
-    begin = (numbers[0] - lowest) * grid
-    per_step = 1.0 / step
+    is_shared, begin = len(numbers) == 1, (numbers[0] - lowest) * grid
+    # Multiplying is several times faster than dividing; what rounding makes of it is looked at.
+    per_step, strays = 1.0 / step, 0
     for place in range(len(instants)):
         after = instants[place] - first
-        # Multiplying is several times faster than dividing; what rounding makes of it is looked at.
-        steps = int(after * per_step)
-        if steps * step < after:
-            steps += 1
-        if steps * step != after:
-            return False
+        steps = min(int(after * per_step + 0.5), grid - 1)
+        strays += steps * step != after
         if not is_shared:
             begin = (numbers[place] - lowest) * grid
         found[place] = growth[begin + steps]
-    return True
+    return strays == 0

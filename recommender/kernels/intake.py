@@ -22,20 +22,6 @@ class Samples(NamedTuple):
     amounts: ReadIntegers
 
 
-class Histories(NamedTuple):
-    """How long and how dense the histories of aggregates are.
-
-    Args:
-        first_sample: int64[rows], instant of the first sample.
-        last_sample: int64[rows], instant of the last one.
-        sample_count: int64[rows].
-    """
-
-    first_sample: Integers
-    last_sample: Integers
-    sample_count: Integers
-
-
 class Windows(NamedTuple):
     """The memory windows of containers.
 
@@ -95,22 +81,6 @@ def accept_cpu(samples: Samples, last_cpu: Integers, accepted: Flags) -> int:
             last_cpu[container] = instants[place]
             count += 1
     return count
-
-
-def count_samples(histories: Histories, rows: ReadIntegers, instants: ReadIntegers) -> None:
-    """Let histories grow in length and number of samples.
-
-    Args:
-        histories: Changed.
-        rows: int64[n], aggregate of each sample.
-        instants: int64[n], nanoseconds since the epoch.
-    """
-    first_sample, last_sample, sample_count = histories
-    for place in range(len(rows)):
-        row, instant = rows[place], instants[place]
-        first_sample[row] = min(first_sample[row], instant)
-        last_sample[row] = max(last_sample[row], instant)
-        sample_count[row] += 1
 
 
 def move_windows(samples: Samples, windows: Windows, accepted: Flags, changes: Peaks) -> int:

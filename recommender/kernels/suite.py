@@ -23,7 +23,6 @@ class Kernels:
     add_or_take: Callable[[folding.Histograms, folding.Additions, ReadFlags], None] = folding.add_or_take
     look_up_growth: Callable[[growing.GrowthTable, ReadIntegers, ReadIntegers, Floats], bool] = growing.look_up_growth
     accept_cpu: Callable[[intake.Samples, Integers, Flags], int] = intake.accept_cpu
-    count_samples: Callable[[intake.Histories, ReadIntegers, ReadIntegers], None] = intake.count_samples
     move_windows: Callable[[intake.Samples, intake.Windows, Flags, intake.Peaks], int] = intake.move_windows
     compare: Callable[
         [comparing.Samples, comparing.Buckets, comparing.Tallies, comparing.Buckets, comparing.Tallies], None

@@ -12,7 +12,7 @@ import pytest
 
 from recommender.kernels.columns import readable
 from recommender.kernels.compiling import UncompiledError, compiled
-from recommender.kernels.intake import Histories
+from recommender.kernels.intake import Samples
 from recommender.kernels.suite import Kernels
 from tests.recommender.scene import integers
 
@@ -26,12 +26,12 @@ def test_every_kernel_is_compiled_for_one_kind_of_arguments() -> None:
 
 
 def test_arguments_of_another_kind_are_refused_and_compile_nothing() -> None:
-    histories = Histories(integers(5), integers(5), integers(0))
-    rows, instants = readable(integers(0, 0)), readable(np.array([7.0, 3.0]))
+    accept, last_cpu, accepted = compiled().accept_cpu, integers(5), np.empty(2, dtype=np.bool_)
+    rows, amounts = readable(integers(0, 0)), readable(integers(1, 1))
     with pytest.raises(TypeError, match="No matching definition"):
-        compiled().count_samples(histories, rows, instants)
-    compiled().count_samples(histories, rows, readable(integers(7, 3)))
-    assert [column.tolist() for column in histories] == [[3], [7], [2]]
+        accept(Samples(rows, readable(np.array([7.0, 3.0])), amounts), last_cpu, accepted)
+    assert accept(Samples(rows, readable(integers(7, 3)), amounts), last_cpu, accepted) == 1
+    assert (last_cpu.tolist(), accepted.tolist()) == ([7], [True, False])
 
 
 def test_only_what_asks_for_compiled_kernels_loads_the_compiler() -> None:
@@ -55,7 +55,7 @@ def test_without_a_compiler_the_error_says_so() -> None:
 def test_where_nothing_can_be_written_kernels_are_compiled_and_not_kept() -> None:
     found = _run(
         "from recommender.kernels.compiling import compiled\n"
-        "kernel = compiled().count_samples\n"
+        "kernel = compiled().accept_cpu\n"
         "print(len(kernel.signatures), type(kernel._cache).__name__)",
         NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator",
         NUMBA_CACHE_DIR="/dev/null/nowhere",
