@@ -7,11 +7,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-import msgspec
 import typer
 
 from autoscaling.behaviour import Behaviour, Profile
@@ -31,6 +29,7 @@ from evenkeel.cli.options import (
 from evenkeel.cli.printing import emit, warn
 from evenkeel.cli.session import Session, read_all
 from evenkeel.cli.surveying import survey
+from evenkeel.cli.told_events import decode_event
 from evenkeel.inspection.history import PastChange, ToldEvent, history, history_table, of_event, of_log_entry
 from evenkeel.inspection.survey import Survey, control
 from evenkeel.inspection.vpa_list import listed, vpa_table
@@ -58,24 +57,6 @@ Examples:
 
 _EVICTED_POD: Final = re.compile(r"Evicted pod (?P<name>[^:]+): .*", re.DOTALL)
 _STANDARD_INPUT: Final = "-"
-
-
-class _Involved(msgspec.Struct):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    involved_object: _Involved = msgspec.field(default_factory=_Involved)
-    reason: str = ""
-    message: str = ""
-    count: int = 1
-    last_timestamp: datetime | None = None
-    event_time: datetime | None = None
-
-
-_EVENT: Final = msgspec.json.Decoder(_Event)
 
 
 def run(
@@ -122,16 +103,7 @@ async def _read(session: Session, group: ApiGroup, *, with_events: bool) -> tupl
         found = await survey(client, group, session.namespace)
         if not with_events:
             return found, ()
-        events = await read_all(client, Selection(EVENTS, session.namespace), _EVENT.decode)
-        return found, tuple(_told(event) for event in events if event.last_timestamp or event.event_time)
-
-
-def _told(event: _Event) -> ToldEvent:
-    """Return what counts of an Event that says when it was."""
-    at, involved = event.last_timestamp or event.event_time, event.involved_object
-    assert at is not None
-    ref = ObjectRef(involved.kind, involved.namespace, involved.name)
-    return ToldEvent(at, ref, event.reason, event.message, max(event.count, 1))
+        return found, tuple(await read_all(client, Selection(EVENTS, session.namespace), decode_event))
 
 
 def _evicted(events: Iterable[ToldEvent]) -> Mapping[ObjectRef, str]:

@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "doctor": ("doctor", "Look for what keeps Evenkeel from working."),
         "export": ("export", "Write recommendations for manifests in a repository."),
         "verify-resize": ("verify_resize", "Wait until a pod has what it asks for."),
+        "observe": ("observe", "Follow the resizes of a workload."),
         "compare": ("compare", "Compare our recommendations with upstream's."),
         "shadow": ("shadow", "Keep twins of upstream's objects to compare."),
     }
