@@ -33,10 +33,22 @@ def emit(output: Output, finding: object, blocks: Iterable[Block]) -> None:
         typer.echo(text_of(output, document(finding)), nl=False)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as it stands."""
+
+
+def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Return text as a block where it has several lines."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text_node)
+
+
 def text_of(output: Output, value: Json) -> str:
     """Return a value as JSON or YAML."""
     if output is Output.YAML:
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+        return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 

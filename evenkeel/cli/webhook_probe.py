@@ -17,7 +17,7 @@ from cryptography import x509
 from autoscaling.errors import ApiError, ApiRefusedError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import MUTATING_WEBHOOKS, SERVICES, Selection
-from autoscaling.kube.refusals import FORBIDDEN
+from autoscaling.kube.refusals import FORBIDDEN, is_missing
 from autoscaling.kube.retry import ONE_TRY
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from evenkeel.inspection.webhook_checks import CertificateFacts, Hook, HookConfiguration, HookRule, Reach
@@ -131,7 +131,8 @@ class WebhookProbe:
             # An answer without a Status is the webhook's own, which takes no GET.
             if not refusal.reason:
                 return Reach(address, answers=True)
-            is_unknown = refusal.code == FORBIDDEN
+            # A server that passes nothing on to Services does not name the Service that it does not find.
+            is_unknown = refusal.code == FORBIDDEN or (is_missing(refusal) and service.name not in refusal.message)
             return Reach(address, None if is_unknown else False, refusal.message)
         except ApiError as error:
             return Reach(address, answers=False, detail=str(error))

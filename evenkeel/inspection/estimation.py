@@ -180,7 +180,8 @@ def _model(question: Question, survey: Survey, rules: RecommenderRules) -> tuple
     observe_target(model, sighting, now, keeps_history=rules.behaviour.targets_may_vanish)
     for pod in question.pods:
         model.observe_pod(pod, now)
-    failures = load_checkpoints(model, question.checkpoints, now)
+    keeps = rules.behaviour.running_window_saved
+    failures = load_checkpoints(model, question.checkpoints, now, keep_windows=keeps)
     if rules.behaviour.hpa_conflict is not HpaConflict.OFF:
         note_horizontal_scaling(model, HpaIndex(survey.hpas), question.pods)
     return model, tuple(f"{failure.checkpoint}: {failure.error}" for failure in failures)
@@ -255,7 +256,7 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
     """Return what a step does to one resource of one container."""
     settings = basis.rules.estimator
     if step == "confidence":
-        return f"bounds widened for a confidence of {sure[resource]:.2f}"
+        return f"bounds widened for a confidence of {sure[resource]:.3g}"
     if step == "minimum":
         least = minimums(basis.seen, settings)
         share = as_quantity(int((least.cpu if resource == CPU else least.memory)[place]), resource)

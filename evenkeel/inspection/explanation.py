@@ -12,13 +12,13 @@ from typing import Final
 
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import Quantity
-from autoscaling.resources import CONTROLLED
+from autoscaling.resources import CONTROLLED, MEMORY
 from autoscaling.vpa import ContainerRecommendation, TargetRef, Vpa, VpaCondition
 from evenkeel.inspection.documents import Block, Table
 from evenkeel.inspection.estimation import ContainerEstimate, Estimation, EstimationStep
 from evenkeel.inspection.histogram import Histogram, brief, drawn, histogram_of
 from evenkeel.inspection.next_steps import AdmissionAnswer, UpdaterAnswer
-from recommender.checkpoint import ContainerCheckpoint
+from recommender.checkpoint import ContainerCheckpoint, RunningWindow
 
 _NOTHING: Final = "-"
 
@@ -32,12 +32,14 @@ class Samples:
         first: Time of the first one.
         last: Time of the last one.
         stored: When the checkpoint was written; samples since then are not in it.
+        windows: Memory windows that still ran then, whose peaks are not in the histogram yet.
     """
 
     count: int
     first: datetime | None
     last: datetime | None
     stored: datetime | None
+    windows: tuple[RunningWindow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,11 @@ def _explained(
     stated: ContainerRecommendation | None,
 ) -> ExplainedContainer:
     """Return one container."""
-    samples = Samples(stored.sample_count, stored.first_sample, stored.last_sample, stored.updated) if stored else None
+    samples = (
+        Samples(stored.sample_count, stored.first_sample, stored.last_sample, stored.updated, stored.windows)
+        if stored
+        else None
+    )
     histograms = (stored.cpu, stored.memory) if stored else (None, None)
     return ExplainedContainer(
         name=name,
@@ -164,6 +170,10 @@ def _heading(explanation: Explanation) -> str:
 def _container_blocks(container: ExplainedContainer) -> Iterator[Block]:
     """Yield what is shown of one container."""
     yield _samples_line(container)
+    windows = container.samples.windows if container.samples else ()
+    if windows:
+        lines = (f"  {each.pod}: {each.peak / 2**20:.0f}Mi so far, until {_time(each.end)}" for each in windows)
+        yield f"{container.name}: memory windows that still run, beside the histogram\n" + "\n".join(lines)
     for resource in CONTROLLED:
         steps, histogram = container.steps.get(resource, ()), container.histograms[resource]
         marks = _marks(steps[0]) if steps and histogram.bars else {}
@@ -172,7 +182,7 @@ def _container_blocks(container: ExplainedContainer) -> Iterator[Block]:
         (resource, step.name, *_briefly(step, resource), step.how)
         for resource in CONTROLLED
         for step in container.steps.get(resource, ())
-        if container.histograms[resource].bars
+        if container.histograms[resource].bars or (windows and resource == MEMORY)
     ]
     for label, entry in (("recommended", container.reckoned), ("in the status", container.stated)):
         rows += _entry_rows(label, entry)
@@ -190,7 +200,7 @@ def _samples_line(container: ExplainedContainer) -> str:
     samples = container.samples
     if samples is None:
         return f"Container {container.name}: no checkpoint, so nothing is known of its samples here"
-    sure = ", ".join(f"{resource} {share:.2f}" for resource, share in container.confidence.items())
+    sure = ", ".join(f"{resource} {share:.3g}" for resource, share in container.confidence.items())
     span = f"{_time(samples.first)} to {_time(samples.last)}"
     return (
         f"Container {container.name}: {samples.count} CPU samples, {span}; confidence {sure or _NOTHING}; "

@@ -220,11 +220,6 @@ WEBHOOKS = [
     ("beyond:B-39 none", None, "MutatingWebhookConfiguration evenkeel-webhook-config is not there"),
     ("beyond:B-39 nobody listens", {"url": "https://127.0.0.1:1/"}, "the webhook does not answer at 127.0.0.1:1"),
     ("beyond:B-39 bundle", {"url": "https://127.0.0.1:1/", "caBundle": "eA=="}, "has no certificates"),
-    (
-        "beyond:B-39 service",
-        {"service": {"namespace": SYSTEM, "name": "evenkeel-webhook"}},
-        "the webhook does not answer at Service evenkeel-system/evenkeel-webhook:443",
-    ),
 ]
 
 

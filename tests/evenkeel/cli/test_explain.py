@@ -59,6 +59,7 @@ def test_a_vpa(web: ApiServer, cluster: str) -> None:
         "first": "2025-12-25T00:00:00Z",
         "last": "2026-01-01T00:00:00Z",
         "stored": "2026-01-01T00:00:00Z",
+        "windows": [],
     }
     assert main["confidence"]["cpu"] == pytest.approx(10_000 / 1440)
     bars = main["histograms"]["cpu"]["bars"]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from evenkeel.cli.options import Output
-from evenkeel.cli.printing import emit
+from evenkeel.cli.printing import emit, text_of
 from evenkeel.inspection.documents import Block, Table
 
 TABLE = Table("Things", ("NAME", "SIZE"), (("a", "1"), ("[bold]b[/bold]", "x" * 300)))
@@ -41,6 +41,11 @@ def test_programs_get_the_finding(output: Output, read: object) -> None:
     assert callable(read)
     assert read(printed(output)) == {"ü": [1]}
     assert "ü" in printed(output)
+
+
+def test_text_of_several_lines_stays_readable_in_yaml() -> None:
+    text = text_of(Output.YAML, {"patch": "a: 1\nb: 2\n", "name": "x"})
+    assert text == "patch: |\n  a: 1\n  b: 2\nname: x\n"
 
 
 PROGRAM = """

@@ -19,7 +19,7 @@ from autoscaling.targets import KnownControllers, ResolvedTarget
 from autoscaling.vpa import ContainerPolicy, TargetRef, Vpa
 from evenkeel.inspection.estimation import Estimation, Question, RecommenderRules, estimation
 from evenkeel.inspection.survey import Survey
-from recommender.checkpoint import BUCKET_COUNT, ContainerCheckpoint, HistogramCheckpoint
+from recommender.checkpoint import BUCKET_COUNT, ContainerCheckpoint, HistogramCheckpoint, RunningWindow
 from recommender.settings import RenderingSettings
 from tests.builders import T0, amounts, container, pod, vpa
 from updater.snapshot import Snapshot
@@ -124,6 +124,17 @@ def test_a_checkpoint_that_cannot_be_loaded_is_named() -> None:
     found = explained(vpa(), replace(checkpoint({20: 1}), version="v1"))
     assert "version 'v1' is not 'v3'" in found.failures[0]
     assert [each.recommendation for each in found.containers] == [None]
+
+
+def test_a_memory_window_that_still_runs_counts() -> None:
+    """beyond:B-2, beyond:B-34."""
+    window = RunningWindow("p", 200 * 2**20, 200 * 2**20, T0 + timedelta(hours=1), T0)
+    stored = replace(checkpoint({20: 1}), windows=(window,))
+    (main,) = explained(vpa(), stored).containers
+    assert main.recommendation is not None
+    assert main.steps["memory"][0].target >= amounts("-/200Mi")["memory"]
+    without = replace(RULES, behaviour=RULES.behaviour.with_overrides({"running_window_saved": "false"}))
+    assert set(explained(vpa(), stored, rules=without).containers[0].recommendation.target) == {"cpu"}  # type: ignore[union-attr]
 
 
 def test_a_vpa_without_history_and_pods() -> None:
