@@ -176,7 +176,7 @@ class Loop:
     async def _load_vpas(self) -> None:
         """Bring the VPAs of the model up to date and drop those that are no more."""
         served = [vpa for vpa in self.parts.caches.take_vpas() if self.settings.serves(vpa)]
-        before, now = frozenset(self.model.vpas), self.parts.driver.now()
+        before, now = frozenset(self.model.vpas if self._takes_over else ()), self.parts.driver.now()
         controllers = self.parts.caches.controllers
         known, versions = controllers.known(), controllers.versions
         for vpa in served:
@@ -188,17 +188,22 @@ class Loop:
                 continue
             self._observe_vpa(vpa, target, now)
         self._versions = versions
+        # All that are served are known by now, so where no more are known, none is to be forgotten.
+        if max(len(self.model.vpas), len(self._targets)) > len(served):
+            self._forget_vpas(served)
+        if self._takes_over:
+            take_over(self.model, self.parts.caches.checkpoints.snapshot(), before, now)
+        self._owners.follow(self.model.vpas.values())
+
+    def _forget_vpas(self, served: Iterable[Vpa]) -> None:
+        """Drop all VPAs but those that are served; one that can for now not be read keeps its history."""
         names = {(vpa.namespace, vpa.name) for vpa in served}
         self._targets.keep_only(names)
-        # A VPA that can for now not be read keeps its history.
         kept = names | set(self.parts.caches.vpas.unreadable)
         for namespace, name in [key for key in self.model.vpas if key not in kept]:
             self.model.forget_vpa(namespace, name)
             self.problems.pop((namespace, name), None)
             self._updates.forget((namespace, name))
-        if self._takes_over:
-            take_over(self.model, self.parts.caches.checkpoints.snapshot(), before, now)
-        self._owners.follow(self.model.vpas.values())
 
     def _observe_vpa(self, vpa: Vpa, target: ResolvedTarget, now: datetime) -> None:
         """Let the model see a VPA and what its target came to."""

@@ -32,11 +32,13 @@ class OwnerFollower:
     def follow(self, vpas: Collection[TrackedVpa]) -> None:
         """Note the targets of VPAs, some of which only they tell of."""
         self.keys.forget_selectors(len(vpas))
-        targets = ((tracked.controllers, tracked.pod_selector) for tracked in vpas)
+        # Asked of each VPA in each round, and practically all have a target of a well-known kind.
         self.keys.targets = tuple(
-            (controllers[0], selector)
-            for controllers, selector in targets
-            if selector is not None and len(controllers) == 1 and not controllers[0].is_well_known
+            (tracked.controllers[0], tracked.pod_selector)
+            for tracked in vpas
+            if len(tracked.controllers) == 1
+            and not tracked.controllers[0].is_well_known
+            and tracked.pod_selector is not None
         )
 
     async def to_observe(self, changed: Collection[Pod], pods: Collection[Pod]) -> list[Pod]:
