@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from admission.__main__ import review_rules
+from autoscaling.behaviour import Behaviour
 from autoscaling.errors import ApiError, InvalidObjectError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.liveness import LivenessSettings, Verdict, read_liveness
@@ -141,7 +142,7 @@ async def explain(session: Session, wish: Wish) -> Explanation:
     """
     async with session.client() as client:
         flags = await FlagReader(client, wish.group, wish.system, wish.flags).flags()
-        subject = await _subject(client, session, wish)
+        subject = await _subject(client, session, wish, flags.updater.switches())
         subject = await _with_surroundings(client, subject, flags.updater, session.namespace)
         now = client.pacing.now()
         vpa, found = subject.vpa, subject.found
@@ -171,14 +172,14 @@ async def explain(session: Session, wish: Wish) -> Explanation:
         )
 
 
-async def _subject(client: KubeClient, session: Session, wish: Wish) -> _Subject:
+async def _subject(client: KubeClient, session: Session, wish: Wish, behaviour: Behaviour) -> _Subject:
     """Find what is explained.
 
     Raises:
         NotReadableError: There is no such object, or it may not be read.
     """
     place = "" if wish.is_whole else session.namespace
-    found = await survey(client, wish.group, place, is_thorough=True)
+    found = await survey(client, wish.group, place, is_thorough=True, behaviour=behaviour)
     controlled = control(found)
     notes: tuple[str, ...] = () if wish.is_whole else ("room on nodes does not count; it does with --whole-cluster",)
     if wish.kind is Kind.VPA:

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 
 import msgspec
 
+from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.disruption_budget import DisruptionBudget
 from autoscaling.errors import ApiError, EvenkeelError
 from autoscaling.hpa import Hpa
@@ -42,7 +43,7 @@ from autoscaling.wire.budgets import decode_budget
 from autoscaling.wire.hpas import decode_hpa
 from autoscaling.wire.nodes import decode_node
 from autoscaling.wire.objects import decode_limit_range, decode_vpa
-from autoscaling.wire.pods import decode_placed_pod_with_sidecars
+from autoscaling.wire.pods import decode_placed_pod, decode_placed_pod_with_sidecars
 from autoscaling.wire.quotas import decode_quota
 from autoscaling.workload import Workload
 from evenkeel.cli.session import NotReadableError, read_all
@@ -54,6 +55,8 @@ T = TypeVar("T")
 
 LIVE_PODS: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """Pods that have a node and have not ended (updater M-4)."""
+
+_BEHAVIOUR: Final = Behaviour.of(Profile.EVENKEEL)
 
 _UNREADABLE: Final = (msgspec.MsgspecError, EvenkeelError, ValueError, LookupError, ArithmeticError)
 """What a decoder may raise about an object."""
@@ -116,7 +119,14 @@ def _named(error: Exception, kind: str, raw: bytes) -> str:
     return f"{ObjectRef(kind, namespace, name)}: {error}; correct the object"
 
 
-async def survey(client: KubeClient, group: ApiGroup, namespace: str, *, is_thorough: bool = False) -> Survey:
+async def survey(
+    client: KubeClient,
+    group: ApiGroup,
+    namespace: str,
+    *,
+    is_thorough: bool = False,
+    behaviour: Behaviour = _BEHAVIOUR,
+) -> Survey:
     """Read VPAs, pods and controllers.
 
     Args:
@@ -124,18 +134,20 @@ async def survey(client: KubeClient, group: ApiGroup, namespace: str, *, is_thor
         group: API group of the VPAs.
         namespace: Only this one; empty for all.
         is_thorough: Whether all else is read, too, that the updater and the recommender look at.
+        behaviour: Whether sidecars count as containers, and the pods of Jobs are told by their owners.
 
     Raises:
         NotReadableError: VPAs or pods may not be read, or there are none at all.
         ApiError: The server did not answer.
     """
     reader = Reader(client, namespace)
+    decode_pod = decode_placed_pod_with_sidecars if behaviour.native_sidecars else decode_placed_pod
     vpas, pods, workloads = await asyncio.gather(
         reader.objects(Selection(vertical_pod_autoscalers(group), namespace), decode_vpa),
-        reader.objects(Selection(PODS, namespace, field_selector=LIVE_PODS), decode_placed_pod_with_sidecars),
+        reader.objects(Selection(PODS, namespace, field_selector=LIVE_PODS), decode_pod),
         _workloads(reader),
     )
-    controllers = _Controllers(client, workloads)
+    controllers = _Controllers(client, workloads, behaviour)
     selecting = [SelectingVpa(vpa, await controllers.selector(vpa)) for vpa in vpas]
     starts = [*(target_key(vpa) for vpa in vpas), *(pod_controller(pod) for pod in pods)]
     for key in dict.fromkeys(key for key in starts if key is not None):
@@ -198,13 +210,14 @@ def _by_namespace(objects: Iterable[N]) -> Mapping[str, tuple[N, ...]]:
 class _Controllers:
     """Controllers of well-known kinds as listed, those of other kinds by their scales as they are asked for."""
 
-    def __init__(self, client: KubeClient, workloads: Iterable[Workload]) -> None:
+    def __init__(self, client: KubeClient, workloads: Iterable[Workload], behaviour: Behaviour) -> None:
+        self._runs_match_by_owner = behaviour.jobs_and_cronjobs_match_by_owner
         self._workloads = {(each.namespace, each.kind, each.name): each for each in workloads}
         self._scales = ScaleCache(ScaleReader(client, Discovery(client)), client)
 
     def known(self) -> KnownControllers:
         """Return all that is known so far."""
-        return KnownControllers(self._workloads, dict(self._scales), runs_match_by_owner=True)
+        return KnownControllers(self._workloads, dict(self._scales), runs_match_by_owner=self._runs_match_by_owner)
 
     async def selector(self, vpa: Vpa) -> Selector:
         """Return the selector of a VPA's target; one that cannot be told matches nothing."""
