@@ -105,16 +105,11 @@ class Caches:
         self.controllers = ControllerCache(
             client, namespace, self._telling(Workload), runs_match_by_owner=behaviour.jobs_and_cronjobs_match_by_owner
         )
-        told_of_vpas, resource = self._telling(Vpa), vertical_pod_autoscalers(group)
         self.vpas = WatchedStore(
             client,
-            Selection(resource, namespace),
+            Selection(vertical_pod_autoscalers(group), namespace),
             versioned(decode_vpa),
-            replace(
-                told_of_vpas,
-                on_change=self._vpa_changed,
-                on_unreadable=telling(told_of_vpas.on_unreadable, resource.api_version, self._record),
-            ),
+            self._following_vpas(vertical_pod_autoscalers(group).api_version),
         )
         self.checkpoints = WatchedStore(
             client,
@@ -159,6 +154,12 @@ class Caches:
                 told.on_unreadable(error)
 
         return replace(told, on_unreadable=leave_out)
+
+    def _following_vpas(self, api_version: str) -> StoreCallbacks[Vpa]:
+        """Return callbacks that note which VPAs change, and tell of those that cannot be read on themselves as well."""
+        told = self._telling(Vpa)
+        on_unreadable = telling(told.on_unreadable, api_version, self._record)
+        return replace(told, on_change=self._vpa_changed, on_unreadable=on_unreadable)
 
     def start(self) -> list[asyncio.Task[None]]:
         """Follow everything; returns the tasks for whoever supervises the process."""
