@@ -84,7 +84,7 @@ async def serve(server: ApiServer, *, tls: bool = True, port: int = 0) -> AsyncI
     dispatcher = Dispatcher(server, cut)
     config = uvicorn.Config(
         dispatcher.application(), http=HttpToolsProtocol, ws="none", lifespan="off", log_config=None, access_log=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        proxy_headers=False, timeout_keep_alive=_KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     config.load()
     authority = Authority() if tls else None

@@ -223,9 +223,9 @@ class Lockstep:
             if each.calls != parked:
                 yield f"process {each.name!r} waits for {each.calls} answers, of which {parked} wait for the clock"
             yield from (
-                f"process {each.name!r} {problem}"
+                f"process {each.name!r} {_problem_of(watch, lines)}"
                 for mark, lines in each.lines.items()
-                if (problem := _problem_of(watches.get(mark), lines))
+                if (watch := watches.get(mark)) is None or watch.sent != lines or not watch.wakeup.is_quiet
             )
 
     def _next(self) -> tuple[datetime | None, Participant | None]:
@@ -258,11 +258,9 @@ class Lockstep:
 
 
 def _problem_of(watch: OpenWatch | None, lines: int) -> str:
-    """Say what a process has yet to see of a watch; empty when nothing."""
+    """Say what a process has yet to see of a watch of which it has not seen everything."""
     if watch is None:
         return "has not noticed the end of a watch"
     if not watch.wakeup.is_quiet:
         return f"has yet to be sent news of {watch.kind.plural}"
-    if watch.sent != lines:
-        return f"has seen {lines} of {watch.sent} lines of its watch of {watch.kind.plural}"
-    return ""
+    return f"has seen {lines} of {watch.sent} lines of its watch of {watch.kind.plural}"

@@ -20,6 +20,7 @@ from evenkeel.simulator.scenarios.steps import STEP_KEYS
 from evenkeel.simulator.scenarios.syntax import Part
 
 _ADAPTER = TypeAdapter(Scenario)
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GUIDE = "docs/scenarios.md lists what is known"
 _BEFORE_A_TAG = ("usage", "load", "shared")
 _TAGGED_LISTS = {"steps": STEP_KEYS, "expect": CHECK_KEYS}
@@ -54,8 +55,8 @@ def parse_scenario(content: str, name: str) -> Scenario:
         ScenarioError: It is no YAML, or says something that means nothing.
     """
     try:
-        root = yaml.compose(content, Loader=yaml.SafeLoader)
-        document = yaml.safe_load(content)
+        root = yaml.compose(content, Loader=_LOADER)
+        document = yaml.load(content, Loader=_LOADER)  # noqa: S506 either loader is a safe one
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ScenarioError(f"{name}:{line}: no YAML: {error.problem}; check indentation and quotes") from None
