@@ -20,7 +20,8 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 test: setup ## Run the tests; needs no network, root or Go after set-up.
-	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0 tests
+	@# Compiled files are kept: workers and the programs that tests start would each compile the same modules anew.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0 tests
 
 soak: setup ## The same tests with many more examples of each law; about an hour, by hand.
 	$(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0 --hypothesis-profile=soak tests

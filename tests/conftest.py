@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from autoscaling.runtime.collector import caches_uncollected
+from tests.forking import preload
 
 settings.register_profile("evenkeel", deadline=None, max_examples=50)
 settings.register_profile("soak", deadline=None, max_examples=2000)
@@ -25,7 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark of the files that take longest."""
+    """Declare the mark of the files that take longest, and say what is imported before anything is forked."""
+    preload()
     config.addinivalue_line(
         "markers", "lengthy: takes seconds; begun first, so that no worker ends long after the other"
     )

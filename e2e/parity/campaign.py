@@ -103,7 +103,7 @@ def run(program: Path, work: Sequence[Share], workers: int = 0) -> Iterator[tupl
     Yields:
         Each share with what came of it, as they get done.
     """
-    context = get_context("spawn")
+    context = get_context("forkserver")
     with ProcessPoolExecutor(workers or os.cpu_count(), context, _begin, (program,)) as pool:
         jobs = {pool.submit(_take, share): share for share in work}
         for job in as_completed(jobs):

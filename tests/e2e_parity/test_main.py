@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from e2e.parity.labs import KINDS
+from evenkeel.simulator.processes.program import Invocation
 from tests.e2e_parity.oracles import oracle
+from tests.forking import start_forked
 
 pytestmark = pytest.mark.lengthy
 
-ROOT = Path(__file__).parent.parent.parent
+_SECONDS = 120.0
 
 
 def parity(program: Path, *arguments: str, folder: Path) -> tuple[int, str]:
     """Run the command and return its exit code and what it printed."""
-    command = [sys.executable, "-m", "e2e.parity", "--program", str(program), *arguments]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"TMPDIR": str(folder), "PATH": "/usr/bin:/bin"},
-    )
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+    words = (sys.executable, "-P", "-m", "e2e.parity", "--program", str(program), *arguments)
+    said, errors = folder / "said", folder / "errors"
+    said.unlink(missing_ok=True)
+    handle = start_forked(Invocation("parity", words, {"TMPDIR": str(folder)}), said, errors)
+    code = handle.wait(_SECONDS)
+    assert errors.read_text() == ""
+    return code, said.read_text()
 
 
 def test_crashes_of_upstream_are_listed_and_do_not_count(tmp_path: Path) -> None:
