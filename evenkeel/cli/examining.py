@@ -181,19 +181,7 @@ class Examination:
             found.append(_deployment_finding(process, deployed))
             if process in leases:
                 found += await self._lease(process, leases[process], now)
-        liveness = LivenessSettings(self._lease_namespace(), names.status_lease)
-        seen = await read_liveness(self._client, liveness, self._client.pacing)
-        if seen.verdict is Verdict.VALID:
-            found.append(Finding(Area.PROCESSES, Level.OK, "the admission controller renews its Lease"))
-        else:
-            found.append(
-                Finding(
-                    Area.PROCESSES,
-                    Level.PROBLEM,
-                    f"the admission controller is not known to live, so nobody is evicted: {seen.detail}",
-                    "look at the admission controller's pods and log",
-                )
-            )
+        found.append(await self._status_lease(names.status_lease))
         return found
 
     async def rights(self, *, as_me: bool) -> list[Finding]:
@@ -298,6 +286,20 @@ class Examination:
             message = f"{process}: nobody leads; Lease {place}/{name} was last renewed at {last}"
             return [Finding(Area.PROCESSES, Level.PROBLEM, message, f"look at the pods and the log of the {process}")]
         return [Finding(Area.PROCESSES, Level.OK, f"{process}: {stored.state.holder} leads")]
+
+    async def _status_lease(self, name: str) -> Finding:
+        """Look at the Lease by which the admission controller says that it lives."""
+        place = self._lease_namespace()
+        try:
+            await LeaseFile(self._client, place, name).read(ONE_TRY)
+        except ApiError as error:
+            message = f"whether the admission controller lives is not known: {error}"
+            return Finding(Area.PROCESSES, Level.NOTE, message)
+        seen = await read_liveness(self._client, LivenessSettings(place, name), self._client.pacing)
+        if seen.verdict is Verdict.VALID:
+            return Finding(Area.PROCESSES, Level.OK, "the admission controller renews its Lease")
+        message = f"the admission controller is not known to live, so nobody is evicted: {seen.detail}"
+        return Finding(Area.PROCESSES, Level.PROBLEM, message, "look at the admission controller's pods and log")
 
     def _rights_of(self, process: str, own_namespace: str) -> tuple[Right, ...]:
         """Return what a process needs."""

@@ -104,7 +104,11 @@ def test_processes(server: ApiServer, cluster: str) -> None:
     manifests(server, "recommender/deployment.yaml", "updater/deployment.yaml")
     now = datetime.now(UTC)  # noqa: TID251 - the command goes by the machine's clock
     lease: Json = {"holderIdentity": "one", "leaseDurationSeconds": 15}
-    for name, renewed in (("evenkeel-recommender", now), ("evenkeel-updater", now - timedelta(minutes=5))):
+    fresh, stale = now, now - timedelta(minutes=5)
+    leases = {"evenkeel-recommender": fresh, "evenkeel-updater": stale, "evenkeel-admission-controller": fresh}
+    running = server.store.read("apps/v1", "Deployment", "evenkeel-updater", SYSTEM)
+    server.store.update({**running, "status": {"availableReplicas": 2}})
+    for name, renewed in leases.items():
         server.store.create(
             {
                 "apiVersion": "coordination.k8s.io/v1",
@@ -120,7 +124,8 @@ def test_processes(server: ApiServer, cluster: str) -> None:
     assert f"problem recommender: Deployment {SYSTEM}/evenkeel-recommender has 0 of" in text
     assert "problem updater: nobody leads; Lease evenkeel-system/evenkeel-updater was last renewed at" in text
     assert "note admission-controller: no Deployment of it can be read" in text
-    assert "problem the admission controller is not known to live" in text
+    assert "ok updater: Deployment evenkeel-system/evenkeel-updater is available" in text
+    assert "ok the admission controller renews its Lease" in text
 
 
 def test_rights_of_the_service_accounts(server: ApiServer, cluster: str) -> None:
@@ -259,6 +264,16 @@ def test_conflicts_and_objects(server: ApiServer, cluster: str) -> None:
     status, told = look(cluster, "objects")
     assert (status, told[0][0]) == (4, "problem")
     assert "VerticalPodAutoscaler default/broken" in told[0][1]
+
+
+def test_what_may_not_be_looked_at_is_a_note(server: ApiServer, cluster: str) -> None:
+    """beyond:B-39: nobody needs rights to be told what is missing."""
+    server.faults.add(Fault(Refuse(403, "Forbidden", "not yours"), path="^/apis?/", count=None))
+    answer = evenkeel("doctor", cluster, "-o", "json")
+    findings = found(answer)
+    assert {each["level"] for each in findings} == {"note", "ok"}, findings
+    assert [each["message"] for each in findings if each["level"] == "ok"] == ["API server v1.35.4"]
+    assert answer.status == 0
 
 
 def test_a_cluster_that_cannot_be_asked(tmp_path: Path) -> None:
