@@ -33,7 +33,7 @@ from evenkeel.cli.surveying import Reader, survey
 from evenkeel.inspection.estimation import Estimation, Question, RecommenderRules, estimation
 from evenkeel.inspection.explanation import Explanation, explained_containers, explanation_blocks
 from evenkeel.inspection.next_steps import AdmissionAnswer, UpdaterAnswer, admission_answer, updater_answers
-from evenkeel.inspection.survey import Control, Survey, control
+from evenkeel.inspection.survey import Control, Survey, control, controlling
 from recommender.__main__ import loop_settings, model_settings
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.wire.checkpoints import decode_checkpoint
@@ -64,6 +64,11 @@ Examples:
 
 _FORGETFUL: Final = (
     "what the updater remembers of earlier rounds is not known here: refused resizes, back-off, storm budgets"
+)
+
+_PARTIAL: Final = (
+    "room on nodes does not count for the updater, nor do DaemonSets of other namespaces for the recommender; both do "
+    "with --whole-cluster"
 )
 
 
@@ -181,7 +186,7 @@ async def _subject(client: KubeClient, session: Session, wish: Wish, behaviour: 
     place = "" if wish.is_whole else session.namespace
     found = await survey(client, wish.group, place, is_thorough=True, behaviour=behaviour)
     controlled = control(found)
-    notes: tuple[str, ...] = () if wish.is_whole else ("room on nodes does not count; it does with --whole-cluster",)
+    notes: tuple[str, ...] = () if wish.is_whole else (_PARTIAL,)
     if wish.kind is Kind.VPA:
         selecting = found.vpa(session.namespace, wish.name)
         if selecting is None:
@@ -189,10 +194,12 @@ async def _subject(client: KubeClient, session: Session, wish: Wish, behaviour: 
             raise NotReadableError(f"VerticalPodAutoscaler {wish.name}: has changed while it was read; try again")
         return _Subject(selecting.vpa, None, found, controlled, notes)
     ref = ObjectRef(PODS.kind, session.namespace, wish.name)
+    vpa = controlled.vpas.get(ref)
     if found.pod(session.namespace, wish.name) is None:
-        await read(client, PODS, session.namespace, wish.name, decode_pod_with_sidecars)
+        pod = await read(client, PODS, session.namespace, wish.name, decode_pod_with_sidecars)
+        vpa = controlling(pod, found)
         notes += (f"{ref} is not placed on a node yet, or has ended, so the updater leaves it alone",)
-    return _Subject(controlled.vpas.get(ref), ref, found, controlled, notes)
+    return _Subject(vpa, ref, found, controlled, notes)
 
 
 async def _with_surroundings(client: KubeClient, subject: _Subject, config: UpdaterConfig, namespace: str) -> _Subject:
@@ -272,9 +279,10 @@ def _first_pod(subject: _Subject) -> ObjectRef | None:
 
 def _answers_about(subject: _Subject, answers: Iterable[UpdaterAnswer]) -> tuple[UpdaterAnswer, ...]:
     """Return the answers about the VPA and its pods, or about the one pod."""
-    own = {subject.vpa.ref} if subject.vpa else set()
-    if subject.pod is not None:
-        wanted = own | {subject.pod}
-    else:
-        wanted = own | {pod.ref for pod in subject.controlled.pods.get(next(iter(own)), ())} if own else own
+    vpa, pod = subject.vpa, subject.pod
+    wanted = {vpa.ref} if vpa is not None else set()
+    if pod is not None:
+        wanted.add(pod)
+    elif vpa is not None:
+        wanted |= {each.ref for each in subject.controlled.pods.get(vpa.ref, ())}
     return tuple(sorted((each for each in answers if each.object in wanted), key=lambda each: each.object))

@@ -19,16 +19,18 @@ from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.errors import ApiError, ConfigurationError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.decoders import identified, versioned
+from autoscaling.kube.optional import OptionalStore
 from autoscaling.kube.paths import EVENTS, JOBS, NODES, PODS, REPLICA_SETS, Resource, Selection
 from autoscaling.kube.retry import ONE_TRY
 from autoscaling.kube.table import Change
+from autoscaling.kube.troubles import Trouble
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
 from autoscaling.kube.workloads import WELL_KNOWN, workload_decoder
 from autoscaling.pod import Pod
 from autoscaling.wire.pods import decode_pod_with_sidecars
 from autoscaling.workload import Workload
 from evenkeel.cli.options import ContextOption, KubeconfigOption, NamespaceOption, Output, OutputOption, read_duration
-from evenkeel.cli.session import Session, read
+from evenkeel.cli.session import Session, read, require_list
 from evenkeel.cli.told_events import decode_event
 from evenkeel.inspection.documents import document
 from evenkeel.inspection.history import ToldEvent
@@ -196,8 +198,10 @@ class _Watching:
         self._store = WatchedStore(
             client, Selection(PODS, namespace, field_selector=only), versioned(decode_pod_with_sidecars), told_of_pods
         )
-        told_of_events: StoreCallbacks[ToldEvent] = StoreCallbacks(on_change=self._event_came)
-        self._events = WatchedStore(client, Selection(EVENTS, namespace), identified(decode_event), told_of_events)
+        told_of_events: StoreCallbacks[ToldEvent] = StoreCallbacks(
+            on_change=self._event_came, on_trouble=self._events_in_trouble
+        )
+        self._events = OptionalStore(client, Selection(EVENTS, namespace), identified(decode_event), told_of_events)
         self._between: WatchedStore[Workload] | None = None
         between = _BETWEEN.get(wish.resource.kind)
         if between is not None:
@@ -213,9 +217,12 @@ class _Watching:
             ApiError: Something cannot be listed.
         """
         for store in self._stores():
+            await require_list(self._client, store.selection)
             store.start()
+        self._events.start()
         for store in self._stores():
             await store.wait_synced(_SYNC_SECONDS)
+        await self._events.wait_settled(_SYNC_SECONDS)
         self._is_started = True
         self._look_again()
         if not self._pods:
@@ -224,7 +231,7 @@ class _Watching:
 
     async def stop(self) -> None:
         """End all watches."""
-        for store in self._stores():
+        for store in (*self._stores(), self._events):
             await store.stop()
 
     async def follow_metrics(self) -> None:
@@ -238,9 +245,9 @@ class _Watching:
         for node in sorted({pod.node_name for pod in self._pods.values() if pod.node_name}):
             await self._look_at(node)
 
-    def _stores(self) -> tuple[WatchedStore[Pod] | WatchedStore[ToldEvent] | WatchedStore[Workload], ...]:
-        """Return all that is followed."""
-        return (self._store, self._events, *((self._between,) if self._between is not None else ()))
+    def _stores(self) -> tuple[WatchedStore[Pod] | WatchedStore[Workload], ...]:
+        """Return what cannot be done without."""
+        return (self._store, *((self._between,) if self._between is not None else ()))
 
     def _look_again(self) -> None:
         """Tell what is different about the workload's pods."""
@@ -267,6 +274,11 @@ class _Watching:
         happening = event_happening(event) if event.pod.name in self._names else None
         if happening is not None:
             self._told(happening)
+
+    def _events_in_trouble(self, trouble: Trouble) -> None:
+        """Tell that Events cannot be followed."""
+        text = f"Events cannot be followed: {trouble.error}"
+        self._told(Happening(self._client.pacing.now(), self._wish.name, What.PROBLEM, text))
 
     async def _look_at(self, node: str) -> None:
         """Tell what is different about the metrics of one kubelet; that they cannot be read is told once."""

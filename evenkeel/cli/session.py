@@ -138,6 +138,19 @@ async def read_all(client: KubeClient, selection: Selection, decode: Callable[[b
         raise _denied(refusal, f"list {selection}") from refusal
 
 
+async def require_list(client: KubeClient, selection: Selection) -> None:
+    """Make sure that a collection may be listed, before it is followed with all patience.
+
+    Raises:
+        NotReadableError: It is not served, or may not be listed.
+        ApiError: The server did not answer.
+    """
+    try:
+        await client.get(selection.path, {**selection.query, "limit": "1"})
+    except ApiRefusedError as refusal:
+        raise _denied(refusal, f"list {selection}") from refusal
+
+
 def _way_to_serve(resource: Resource) -> str:
     """Return what makes a kind be served."""
     if resource.plural.startswith("verticalpodautoscaler"):

@@ -223,7 +223,7 @@ def _fitted(recommended: Recommended, question: Question, survey: Survey, model:
     daemon_sets = tuple(each for each in workloads.values() if each.kind == "DaemonSet")
     fit = NodeFit()
     fit.observe(model, question.pods)
-    return fit.applied(recommended, KnownNodes(tuple(nodes.values()), daemon_sets, workloads, ()))
+    return fit.applied(recommended, KnownNodes(tuple(nodes.values()), daemon_sets, workloads, (1,)))
 
 
 def _container(

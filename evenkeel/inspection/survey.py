@@ -59,9 +59,7 @@ class Control:
 
 def control(survey: Survey) -> Control:
     """Find the VPA of any mode that controls each live pod; one in mode Off yields to any other (updater K-27)."""
-    in_namespace: defaultdict[str, list[SelectingVpa]] = defaultdict(list)
-    for candidate in survey.snapshot.vpas:
-        in_namespace[candidate.vpa.namespace].append(candidate)
+    in_namespace = _by_namespace(survey)
     pods: defaultdict[ObjectRef, list[Pod]] = defaultdict(list)
     vpas: dict[ObjectRef, Vpa] = {}
     for pod in survey.snapshot.pods:
@@ -71,6 +69,19 @@ def control(survey: Survey) -> Control:
             vpas[pod.ref] = found
             pods[found.ref].append(pod)
     return Control({ref: tuple(those) for ref, those in pods.items()}, vpas)
+
+
+def controlling(pod: Pod, survey: Survey) -> Vpa | None:
+    """Return the VPA that controls one pod, be it live or not; None where none does."""
+    return _controlling(pod, _by_namespace(survey).get(pod.namespace, []), survey.known)
+
+
+def _by_namespace(survey: Survey) -> Mapping[str, list[SelectingVpa]]:
+    """Return the VPAs of each namespace that has any."""
+    found: defaultdict[str, list[SelectingVpa]] = defaultdict(list)
+    for candidate in survey.snapshot.vpas:
+        found[candidate.vpa.namespace].append(candidate)
+    return found
 
 
 def _controlling(pod: Pod, candidates: list[SelectingVpa], known: KnownControllers) -> Vpa | None:

@@ -103,7 +103,7 @@ def test_the_text(web: ApiServer, cluster: str) -> None:
     assert any("94.3% ████" in line and "← lower 357m, target 357m" in line for line in lines)
     assert "  cpu capped to maxAllowed" in lines
     assert any(line.startswith("cpu       in the status  150m") for line in lines)
-    assert any("room on nodes does not count" in line for line in lines)
+    assert any("--whole-cluster" in line for line in lines)
 
 
 PODS = [
@@ -134,6 +134,17 @@ def test_a_pod_of_no_vpa(server: ApiServer, cluster: str) -> None:
     assert (told["vpa"], told["containers"], told["updater"]) == (None, [], [])
     assert told["admission"]["reason"] == "NoMatchingVpa"
     assert "belongs to no VerticalPodAutoscaler" in evenkeel("explain", "pod", "lonely", cluster).output
+
+
+def test_a_pod_that_has_no_node_yet(web: ApiServer, cluster: str) -> None:
+    pod = pod_object("early", "web")
+    spec = pod["spec"]
+    assert isinstance(spec, dict)
+    del spec["nodeName"]
+    web.store.create(pod)
+    told = found(evenkeel("explain", "pod", "early", cluster, "-o", "json"))
+    assert (told["vpa"], told["updater"]) == ("VerticalPodAutoscaler default/web", [])
+    assert any("is not placed on a node yet" in note for note in told["notes"])
 
 
 HISTORIES = [
@@ -213,4 +224,4 @@ def test_room_on_nodes_counts_with_the_whole_cluster(web: ApiServer, cluster: st
     answer = evenkeel("explain", "vpa", "web", cluster, "--whole-cluster", "-o", "json")
     told = found(answer)
     assert {each["reason"] for each in told["updater"]} == {"node_not_ready"}
-    assert not any("room on nodes" in note for note in told["notes"])
+    assert not any("--whole-cluster" in note for note in told["notes"])

@@ -17,6 +17,7 @@ from evenkeel.cli.session import Session
 from evenkeel.inspection.observation import Happening, What
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.api.serving import serve
+from evenkeel.simulator.faults import Fault, Refuse
 from evenkeel.simulator.kubelet.metrics import ResizeMetrics
 from tests.embedded import Json, api_server, deploy, node_object, pod_object
 from tests.evenkeel.cli.running import evenkeel
@@ -114,6 +115,22 @@ async def test_metrics_that_may_not_be_read_are_told_once(tmp_path: Path) -> Non
     (problem,) = (each for each in listener.heard if each.what is What.PROBLEM)
     assert problem.subject == "node1"
     assert "no kubelet answers on node1" in problem.text
+
+
+RIGHTS = [
+    ("/pods", 1, "you may not list pods in namespace default"),
+    ("replicasets", 1, "you may not list replicasets.apps in namespace default"),
+    ("/events", 0, "Events cannot be followed"),
+]
+
+
+@pytest.mark.parametrize(("path", "status", "said"), RIGHTS)
+def test_rights_that_are_missing(server: ApiServer, cluster: str, path: str, status: int, said: str) -> None:
+    deploy(server)
+    server.faults.add(Fault(Refuse(403, "Forbidden", "no"), path=path, count=None))
+    answer = evenkeel("observe", "web", cluster, "--duration=0s")
+    assert answer.status == status
+    assert said in answer.output + answer.errors
 
 
 def test_documents_one_after_the_other(server: ApiServer, cluster: str) -> None:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.hpa import Hpa, UtilizationMetric
 from autoscaling.matching import of_labels
+from autoscaling.node import Node
 from autoscaling.ownership import ControllerKey
+from autoscaling.placement import Placement
 from autoscaling.pod import Pod
 from autoscaling.targets import KnownControllers, ResolvedTarget
 from autoscaling.vpa import ContainerPolicy, TargetRef, Vpa
@@ -124,6 +126,20 @@ def test_a_checkpoint_that_cannot_be_loaded_is_named() -> None:
     found = explained(vpa(), replace(checkpoint({20: 1}), version="v1"))
     assert "version 'v1' is not 'v3'" in found.failures[0]
     assert [each.recommendation for each in found.containers] == [None]
+
+
+def test_the_room_of_nodes_is_named() -> None:
+    """beyond:B-11, beyond:B-34."""
+    node = Node("n", amounts("200m/1Gi"))
+    around = replace(EMPTY.surroundings, nodes={"n": node})
+    survey = replace(NO_CLUSTER, snapshot=replace(EMPTY, surroundings=around))
+    placed = replace(POD, placement=Placement())
+    (main,) = explained(vpa(), checkpoint({20: 1}, {0: 1}), pods=(placed,), survey=survey).containers
+    assert main.recommendation is not None
+    assert str(main.recommendation.target["cpu"]) == "200m"
+    assert main.caps[0].startswith("cpu CappedToNode: ")
+    off = replace(RULES, behaviour=RULES.behaviour.with_overrides({"node_fit": "false"}))
+    assert explained(vpa(), checkpoint({20: 1}), pods=(placed,), survey=survey, rules=off).containers[0].caps == ()
 
 
 def test_a_memory_window_that_still_runs_counts() -> None:
