@@ -38,6 +38,7 @@ from evenkeel.inspection.platform_checks import (
     NodeFacts,
     ServerFacts,
     definition_findings,
+    image_findings,
     metrics_finding,
     node_findings,
     server_findings,
@@ -182,7 +183,8 @@ class Examination:
             if process in leases:
                 found += await self._lease(process, leases[process], now)
         found.append(await self._status_lease(names.status_lease))
-        return found
+        images = {process: deployed.image for process, deployed in self._deployed.items() if deployed is not None}
+        return [*found, *image_findings(images)]
 
     async def rights(self, *, as_me: bool) -> list[Finding]:
         """Ask what processes may do.

@@ -69,6 +69,7 @@ class Deployed:
         namespace: Of the Deployment.
         name: Of the Deployment.
         words: Its command line, without the program's name.
+        image: What it runs.
         account: Name of its service account.
         wanted: Replicas that there should be.
         available: Replicas that are available.
@@ -77,6 +78,7 @@ class Deployed:
     namespace: str
     name: str
     words: tuple[str, ...]
+    image: str
     account: str
     wanted: int
     available: int
@@ -116,7 +118,8 @@ async def find_process(client: KubeClient, group: ApiGroup, namespace: str, proc
         words, template = _words(found, place, name), found.spec.template.spec
         if _serves(words, group):
             account = template.service_account_name or "default"
-            return Deployed(place, name, words, account, found.spec.replicas, found.status.available_replicas)
+            image = next((each.image for each in template.containers or ()), "")
+            return Deployed(place, name, words, image, account, found.spec.replicas, found.status.available_replicas)
     return None
 
 

@@ -167,6 +167,22 @@ def metrics_finding(pods: int | None, problem: str) -> Finding:
     return Finding(Area.METRICS, Level.OK, "the metrics API answers")
 
 
+def image_findings(images: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what there is to say about the images of the processes.
+
+    Args:
+        images: By process, of those whose Deployments are known.
+    """
+    if len(set(images.values())) > 1:
+        listed = ", ".join(f"{process} {image}" for process, image in sorted(images.items()))
+        yield Finding(
+            Area.PROCESSES,
+            Level.WARNING,
+            f"the processes run different images: {listed}",
+            "deploy the same version of all three; they read each other's annotations and checkpoints",
+        )
+
+
 def definition_findings(
     group: ApiGroup, wanted: Mapping[str, Json], present: Mapping[str, Json | None]
 ) -> Iterator[Finding]:

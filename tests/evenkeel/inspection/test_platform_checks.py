@@ -14,6 +14,7 @@ from evenkeel.inspection.platform_checks import (
     NodeFacts,
     ServerFacts,
     definition_findings,
+    image_findings,
     metrics_finding,
     minor_of,
     node_findings,
@@ -78,6 +79,15 @@ def test_nodes(row: str, nodes: list[NodeFacts], expected: list[tuple[Level, str
 def test_metrics(pods: int | None, level: Level) -> None:
     """beyond:B-39."""
     assert metrics_finding(pods, "no answer").level is level
+
+
+@pytest.mark.parametrize(
+    ("images", "levels"),
+    [({}, []), ({"a": "x:1"}, []), ({"a": "x:1", "b": "x:1"}, []), ({"a": "x:1", "b": "x:2"}, [WARNING])],
+)
+def test_images(images: dict[str, str], levels: list[Level]) -> None:
+    """beyond:B-39."""
+    assert [each.level for each in image_findings(images)] == levels
 
 
 def ours(group: ApiGroup) -> dict[str, Json]:
