@@ -16,8 +16,8 @@ class FoldArrays(Benchmark):
 
     name = "R-1"
     title = "fold one tick of 100,000 containers from arrays"
-    # The range of buckets in use settles in the first ticks; a process that runs for days has it settled.
-    warm_ups = 8
+    # The range of buckets in use settles in the first ticks, also that of their tails; after some days it has.
+    warm_ups = 20
     turns = 7
 
     def set_up(self) -> None:

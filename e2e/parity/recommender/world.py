@@ -22,7 +22,7 @@ from autoscaling.wire.pods import decode_pod
 from autoscaling.workload import Workload
 from e2e.parity.cluster import controllers, named, workload
 from e2e.parity.kinds import Case
-from e2e.parity.recommender.machine_code import by_turns
+from e2e.parity.recommender.machine_code import by_turns, pair_by_turns
 from e2e.parity.recommender.questions import Change, Gone, RoundsQuestion, duration
 from recommender.checkpoint import ContainerCheckpoint
 from recommender.checkpointing import checkpoint_order, checkpoints_of, load_checkpoints
@@ -178,9 +178,12 @@ class World:
         return answer
 
     def _take_samples(self, columns: UsageColumns, now: datetime) -> None:
-        outcome = self.model.take_usage(columns, now)
-        self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU)
-        self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY)
+        both = pair_by_turns(self._rounds)
+        outcome = self.model.take_usage(columns, now, both)
+        both(
+            lambda: self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU),
+            lambda: self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY),
+        )
         self._show_quality(self.model.take_ooms(self._kills, now).needs, MEMORY, is_oom=True)
 
     def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:

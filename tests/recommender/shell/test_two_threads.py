@@ -1,0 +1,61 @@
+"""Two pieces of work at a time (performance:R-1)."""
+
+from __future__ import annotations
+
+from threading import Barrier, Event, get_ident
+
+import pytest
+
+from recommender.pair import Pair, in_turn
+from recommender.shell.two_threads import TwoThreads
+
+BOTH_WAYS = [("performance:R-1 in turn", in_turn), ("performance:R-1 at a time", TwoThreads())]
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.mark.parametrize(("row", "both"), BOTH_WAYS)
+def test_each_piece_gives_what_it_comes_to(row: str, both: Pair) -> None:
+    assert both(lambda: 1, lambda: "a") == (1, "a"), row
+    assert both(lambda: 2, lambda: "b") == (2, "b"), row
+
+
+def test_both_run_at_a_time_and_the_second_one_in_the_same_thread_each_time() -> None:
+    both, barrier = TwoThreads(), Barrier(2)
+
+    def meet() -> int:
+        barrier.wait(PATIENCE_SECONDS)
+        return get_ident()
+
+    pairs = [both(meet, meet) for _ in range(3)]
+    assert pairs == [pairs[0]] * 3
+    assert pairs[0][0] == get_ident() != pairs[0][1]
+
+
+@pytest.mark.parametrize(("row", "both"), BOTH_WAYS)
+def test_a_failure_of_the_first_piece_comes_before_one_of_the_second(row: str, both: Pair) -> None:
+    def fail(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(KeyError):
+        both(lambda: fail(KeyError(row)), lambda: fail(ValueError(row)))
+    with pytest.raises(ValueError, match=row):
+        both(lambda: None, lambda: fail(ValueError(row)))
+    assert both(lambda: 1, lambda: 2) == (1, 2), row
+
+
+def test_no_piece_is_left_under_way_when_the_other_one_fails() -> None:
+    both, begun, is_done = TwoThreads(), Event(), Event()
+
+    def fail() -> None:
+        assert begun.wait(PATIENCE_SECONDS)
+        raise KeyError
+
+    def work() -> None:
+        begun.set()
+        # Long enough for the failure to get away, were it not for the wait.
+        sum(range(10**6))
+        is_done.set()
+
+    with pytest.raises(KeyError):
+        both(fail, work)
+    assert is_done.is_set()
