@@ -25,6 +25,7 @@ from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
 from recommender.kernels.suite import Kernels
+from recommender.pair import Pair, in_turn
 from recommender.rows import Occurrences, RowPool, chunks, doubled, grown
 from recommender.settings import ModelSettings
 
@@ -98,6 +99,7 @@ class AggregateTable:
         oom_need: int64[rows], largest need in force that an OOM kill showed, in bytes, 0 for none.
         oom_need_until: int64[rows], instant until which it is in force.
         kernels: What goes through the columns of batches; numpy does where there are none.
+        both: Does what the histograms of CPU and those of memory need apart from each other.
     """
 
     def __init__(self, settings: ModelSettings, capacity: int = 64) -> None:
@@ -124,10 +126,17 @@ class AggregateTable:
         self.oom_need: Integers = np.zeros(capacity, dtype=np.int64)
         self.oom_need_until: Integers = np.zeros(capacity, dtype=np.int64)
         self.kernels: Kernels | None = None
+        self.both: Pair = in_turn
 
-    def use(self, kernels: Kernels | None) -> None:
-        """Work with kernels from now on, or with numpy; what comes of it is the same."""
+    def use(self, kernels: Kernels | None, both: Pair = in_turn) -> None:
+        """Work with kernels from now on, or with numpy, and at both resources at a time or not, with the same results.
+
+        Args:
+            kernels: None for numpy.
+            both: A second thread pays where kernels let it run beside the first one.
+        """
         self.kernels = self.cpu.kernels = self.memory.kernels = kernels
+        self.both = both
 
     def create(self, now: int) -> int:
         """Return the row of a new, empty aggregate.

@@ -24,7 +24,7 @@ from recommender.instants import NEVER, instant
 from recommender.label_sets import LabelSet, Matching, TrackedVpa
 from recommender.memory_peaks import accepted_memory, carry_peaks, take_memory
 from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
-from recommender.pair import Pair, in_turn
+from recommender.pair import in_turn
 from recommender.pod_state import PodState
 from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accept_cpu, count_fetches, take_cpu, turns
 from recommender.settings import ModelSettings
@@ -294,14 +294,16 @@ class ClusterModel:
         state = self.pods.get((namespace, pod))
         return state is not None and container in state.init_names
 
-    def take_usage(self, usage: UsageColumns, now: datetime, both: Pair = in_turn) -> UsageOutcome:
-        """Take in one fetch; ``both`` does the work for CPU and for memory where neither may need a new aggregate."""
+    def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
+        """Take in one fetch: of each container a CPU and a memory sample, except where one is missing."""
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
         before = self.containers.last_memory.take(usage.containers) if self.strategies.is_listening else None
         is_settled = split is None and not self.containers.is_any_bare()
-        usage, pair = (usage.with_feeding(self.containers), both) if is_settled else (usage, in_turn)
+        # Where an aggregate may have to be made, the two have something in common.
+        both = self.aggregates.both if is_settled else in_turn
+        usage = usage.with_feeding(self.containers) if is_settled else usage
         of_cpu, of_memory = usage.cpu_samples(), usage.memory_samples()
-        cpu, memory = pair(lambda: self._take_cpu(of_cpu, split, now), lambda: self._take_memory(of_memory, split, now))
+        cpu, memory = both(lambda: self._take_cpu(of_cpu, split, now), lambda: self._take_memory(of_memory, split, now))
         count_fetches(self.containers, self.aggregates, usage, memory)
         if before is not None:
             # The same look at memory again counts as a peak, but is no news.

@@ -204,8 +204,10 @@ def merged_usage(aggregates: AggregateTable, groups: Groups, settings: Estimator
         groups: The groups.
         settings: Tells the percentiles.
     """
-    cpu = _percentiles(aggregates.cpu, groups, settings.cpu.in_order())
-    memory = _percentiles(aggregates.memory, groups, settings.memory.in_order())
+    cpu, memory = aggregates.both(
+        lambda: _percentiles(aggregates.cpu, groups, settings.cpu.in_order()),
+        lambda: _percentiles(aggregates.memory, groups, settings.memory.in_order()),
+    )
     return MergedUsage(cpu, memory, *merged_samples(aggregates, groups))
 
 

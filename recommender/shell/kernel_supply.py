@@ -16,6 +16,7 @@ import structlog
 from recommender.cluster_model import ClusterModel
 from recommender.kernels.compiling import UncompiledError, compiled
 from recommender.kernels.suite import Kernels
+from recommender.shell.two_threads import TwoThreads
 
 log = structlog.get_logger()
 
@@ -72,7 +73,7 @@ class KernelSupply:
 
     def _hand_over(self, compiling: Future[Kernels], model: ClusterModel) -> None:
         try:
-            model.aggregates.use(compiling.result())
+            model.aggregates.use(compiling.result(), TwoThreads())
         except UncompiledError as error:
             self._choice = CompiledKernels.NEVER
             log.warning("kernels not compiled", error=str(error))

@@ -24,19 +24,16 @@ from recommender.label_sets import TrackedVpa
 from recommender.node_fit import NodeFit
 from recommender.oom import OomOutcome
 from recommender.oom_needs import lapse
-from recommender.pair import Pair, in_turn
 from recommender.pod_changes import PodChanges
 from recommender.quality import usage_quality
 from recommender.samples import SampleColumns, UsageColumns
 from recommender.shell.history_source import Surroundings
-from recommender.shell.kernel_supply import MANY_CONTAINERS
 from recommender.shell.owners import OwnerFollower
 from recommender.shell.parts import LoopSettings, Parts
 from recommender.shell.prometheus_history import HistoryLoader
 from recommender.shell.status_updates import StatusUpdates
 from recommender.shell.strategies import FaultReporter
 from recommender.shell.takeover import take_over
-from recommender.shell.two_threads import TwoThreads
 from recommender.status import (
     FETCHING_HISTORY,
     status_while_fetching,
@@ -72,7 +69,6 @@ class Loop:
     _updates: StatusUpdates = field(init=False)
     _fit: NodeFit | None = None
     _strategy_faults: FaultReporter = field(init=False)
-    _threads: TwoThreads | None = None
 
     def __post_init__(self) -> None:
         self._matcher = UsageMatcher(self.model)
@@ -248,19 +244,11 @@ class Loop:
 
     def take_usage(self, columns: UsageColumns, now: datetime) -> None:
         """Fold in one fetch of usage, and show how far it is from what was recommended."""
-        both = self._pair(columns)
-        outcome = self.model.take_usage(columns, now, both)
-        both(
+        outcome = self.model.take_usage(columns, now)
+        self.model.aggregates.both(
             lambda: self._show_quality(outcome.cpu_samples(), CPU),
             lambda: self._show_quality(outcome.memory_samples(), MEMORY),
         )
-
-    def _pair(self, columns: UsageColumns) -> Pair:
-        """Return what takes in a fetch: a second thread pays only where kernels let it run beside the first one."""
-        if self.model.aggregates.kernels is None or len(columns.containers) < MANY_CONTAINERS:
-            return in_turn
-        self._threads = self._threads or TwoThreads()
-        return self._threads
 
     def _take_kills(self, now: datetime) -> None:
         """Take in the OOM kills noticed since the last round, and those that wait for their pods."""

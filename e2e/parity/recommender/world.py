@@ -164,7 +164,7 @@ class World:
         """Run one round."""
         answer = RoundAnswer()
         self._rounds += 1
-        self.model.aggregates.use(by_turns(self._rounds))
+        self.model.aggregates.use(by_turns(self._rounds), pair_by_turns(self._rounds))
         self._load_vpas()
         vanished = self._load_pods(now)
         usage = decode_usage(msgspec.json.encode({"items": metrics})).table
@@ -178,9 +178,8 @@ class World:
         return answer
 
     def _take_samples(self, columns: UsageColumns, now: datetime) -> None:
-        both = pair_by_turns(self._rounds)
-        outcome = self.model.take_usage(columns, now, both)
-        both(
+        outcome = self.model.take_usage(columns, now)
+        self.model.aggregates.both(
             lambda: self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU),
             lambda: self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY),
         )

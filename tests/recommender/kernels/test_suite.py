@@ -56,7 +56,6 @@ class Side:
     """A model, and how far what it recommends is from what is used."""
 
     model: ClusterModel
-    both: Pair = in_turn
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     quality: QualityMetrics = field(init=False)
 
@@ -72,16 +71,18 @@ class Side:
         scene.follow(vpa("c", ContainerPolicy("main", mode=ScalingMode.OFF)), selector=parse_selector("app=c"))
         for name, app in zip(PODS, ("a", "a", "b", "c"), strict=True):
             scene.observe(pod(name, labels={"app": app}))
-        scene.model.aggregates.use(kernels)
-        return cls(scene.model, both)
+        scene.model.aggregates.use(kernels, both)
+        return cls(scene.model)
 
     def take(self, samples: list[Sample]) -> list[bytes]:
         """Take in a fetch, compare it with the recommendations, recommend anew, and return what counted."""
         rows = [self.model.row_of("default", PODS[place], "main") or 0 for place, *_ in samples]
         instants = integers(*(instant(T0 + after) for _, after, _, _ in samples))
         cpu, memory = integers(*(sample[2] for sample in samples)), integers(*(sample[3] for sample in samples))
-        taken = self.model.take_usage(UsageColumns(integers(*rows), instants, cpu, memory), T0, self.both)
-        self.both(lambda: self.compare(taken.cpu_samples(), CPU), lambda: self.compare(taken.memory_samples(), MEMORY))
+        taken = self.model.take_usage(UsageColumns(integers(*rows), instants, cpu, memory), T0)
+        self.model.aggregates.both(
+            lambda: self.compare(taken.cpu_samples(), CPU), lambda: self.compare(taken.memory_samples(), MEMORY)
+        )
         return [taken.cpu.tobytes(), taken.memory.tobytes()]
 
     def compare(self, samples: SampleColumns, resource: str) -> None:
