@@ -203,8 +203,12 @@ class Vpa:
     @property
     def update_mode(self) -> UpdateMode:
         """The mode in force: Recreate where none is given (updater M-8)."""
-        mode = self.update_policy.mode if self.update_policy else None
-        return mode or UpdateMode.RECREATE
+        return self.stated_mode or UpdateMode.RECREATE
+
+    @property
+    def stated_mode(self) -> UpdateMode | None:
+        """The mode as stated, None where nothing is."""
+        return self.update_policy.mode if self.update_policy else None
 
     @property
     def has_startup_boost(self) -> bool:

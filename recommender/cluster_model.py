@@ -6,7 +6,7 @@ Spec: recommender 3, 6.2.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from autoscaling.matching import Selector
 from autoscaling.pod import Container, Pod, PodPhase
 from autoscaling.policy import container_policy
-from autoscaling.resources import MEMORY
-from autoscaling.vpa import UpdateMode, Vpa
+from autoscaling.resources import CPU, MEMORY
+from autoscaling.vpa import Vpa
 from recommender.aggregation import AggregateTable, Basis, KeyFunction, SharingKey, by_all_labels
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.grouping import Groups
@@ -180,7 +180,7 @@ class ClusterModel:
         """Make an aggregate one of a VPA's; of several VPAs the last one's policy counts."""
         tracked.linked.setdefault(container, []).append(row)
         self.aggregates.is_under_vpa[row] = True
-        self.aggregates.apply_mode(row, _stated_mode(tracked.vpa))
+        self.aggregates.apply_mode(row, tracked.vpa.stated_mode)
         self.aggregates.apply_policy(row, container_policy(tracked.vpa, container))
         self.links_version += 1
 
@@ -214,9 +214,9 @@ class ClusterModel:
         if not (is_changed or tracked.is_shared):
             return
         # An absent updatePolicy is applied in every loop; an unchanged mode of None never (recommender 3.2).
-        modes = _stated_mode(vpa), _stated_mode(old)
+        modes = vpa.stated_mode, old.stated_mode
         if vpa.update_policy is None or (vpa is not old and modes != (None, None)):
-            for row in _linked_rows(tracked):
+            for row in tracked.linked_rows:
                 self.aggregates.apply_mode(row, modes[0])
         if vpa is not old and (vpa.container_policies is not None or old.container_policies is not None):
             for container, rows in tracked.linked.items():
@@ -229,7 +229,7 @@ class ClusterModel:
         tracked = self.vpas.pop((namespace, name), None)
         if tracked is None:
             return
-        for row in _linked_rows(tracked):
+        for row in tracked.linked_rows:
             self.aggregates.detach(row)
         for row in tracked.initial.values():
             self.aggregates.release(row)
@@ -294,8 +294,14 @@ class ClusterModel:
         state = self.pods.get((namespace, pod))
         return state is not None and container in state.init_names
 
-    def take_usage(self, usage: UsageColumns, now: datetime) -> UsageOutcome:
-        """Take in one fetch: of each container a CPU and a memory sample, except where one is missing."""
+    def take_usage(
+        self, usage: UsageColumns, now: datetime, told: Callable[[SampleColumns, str], None] | None = None
+    ) -> UsageOutcome:
+        """Take in one fetch: of each container a CPU and a memory sample, except where one is missing.
+
+        Args:
+            told: Is told of the samples of either resource once they are in, maybe of both at a time.
+        """
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
         before = self.containers.last_memory.take(usage.containers) if self.strategies.is_listening else None
         is_settled = split is None and not self.containers.is_any_bare()
@@ -303,7 +309,10 @@ class ClusterModel:
         both = self.aggregates.both if is_settled else in_turn
         usage = usage.with_feeding(self.containers) if is_settled else usage
         of_cpu, of_memory = usage.cpu_samples(), usage.memory_samples()
-        cpu, memory = both(lambda: self._take_cpu(of_cpu, split, now), lambda: self._take_memory(of_memory, split, now))
+        cpu, memory = both(
+            lambda: of_cpu.tell(told, CPU, self._take_cpu(of_cpu, split, now)),
+            lambda: of_memory.tell(told, MEMORY, self._take_memory(of_memory, split, now)),
+        )
         count_fetches(self.containers, self.aggregates, usage, memory)
         if before is not None:
             # The same look at memory again counts as a peak, but is no news.
@@ -389,12 +398,3 @@ class ClusterModel:
 def _is_same_spec(vpa: Vpa, old: Vpa) -> bool:
     """Say whether two states of an object have the same spec: a change of it always counts its generation up."""
     return vpa.generation != 0 and (vpa.generation, vpa.uid) == (old.generation, old.uid)
-
-
-def _stated_mode(vpa: Vpa) -> UpdateMode | None:
-    """Return the update mode as stated, None where nothing is."""
-    return vpa.update_policy.mode if vpa.update_policy else None
-
-
-def _linked_rows(tracked: TrackedVpa) -> list[int]:
-    return [row for rows in tracked.linked.values() for row in rows]

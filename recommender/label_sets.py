@@ -126,6 +126,11 @@ class TrackedVpa:
         """Namespace and name."""
         return self.vpa.namespace, self.vpa.name
 
+    @property
+    def linked_rows(self) -> list[int]:
+        """Rows of all aggregates of pods, in the order of linking of each container's."""
+        return [row for rows in self.linked.values() for row in rows]
+
 
 def _asked_labels(namespace: str, selector: Selector) -> list[list[_Label]]:
     """Return for each requirement that needs a label to be present with a value the labels that would do."""

@@ -110,7 +110,7 @@ class ObservedStatuses(Generic[Frame]):
             self.kinds.append(kind)
         self._facts[:, place] = (
             self.kinds.index(kind),
-            UPDATE_MODES.index(vpa.update_policy.mode if vpa.update_policy else None),
+            UPDATE_MODES.index(vpa.stated_mode),
             tells_no_more(vpa),
             vpa.observed_generation == vpa.generation,
             has_recommendation(vpa),

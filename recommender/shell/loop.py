@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from autoscaling.ownership import ControllerKey, OwnerLookupError
-from autoscaling.resources import CPU, MEMORY
+from autoscaling.resources import MEMORY
 from autoscaling.runtime.collector import collector_paused
 from autoscaling.targets import KnownControllers, ResolvedTarget, target_key
 from autoscaling.vpa import Vpa
@@ -244,11 +244,7 @@ class Loop:
 
     def take_usage(self, columns: UsageColumns, now: datetime) -> None:
         """Fold in one fetch of usage, and show how far it is from what was recommended."""
-        outcome = self.model.take_usage(columns, now)
-        self.model.aggregates.both(
-            lambda: self._show_quality(outcome.cpu_samples(), CPU),
-            lambda: self._show_quality(outcome.memory_samples(), MEMORY),
-        )
+        self.model.take_usage(columns, now, self._show_quality)
 
     def _take_kills(self, now: datetime) -> None:
         """Take in the OOM kills noticed since the last round, and those that wait for their pods."""

@@ -14,7 +14,7 @@ from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.errors import InvalidObjectError
 from autoscaling.ownership import OwnerLookupError
 from autoscaling.pod import Pod
-from autoscaling.resources import CPU, MEMORY
+from autoscaling.resources import MEMORY
 from autoscaling.targets import KnownControllers, resolve_target, target_key
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_vpa
@@ -178,11 +178,7 @@ class World:
         return answer
 
     def _take_samples(self, columns: UsageColumns, now: datetime) -> None:
-        outcome = self.model.take_usage(columns, now)
-        self.model.aggregates.both(
-            lambda: self._show_quality(columns.cpu_samples().those(outcome.cpu), CPU),
-            lambda: self._show_quality(columns.memory_samples().those(outcome.memory), MEMORY),
-        )
+        self.model.take_usage(columns, now, self._show_quality)
         self._show_quality(self.model.take_ooms(self._kills, now).needs, MEMORY, is_oom=True)
 
     def _show_quality(self, samples: SampleColumns, resource: str, *, is_oom: bool = False) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from autoscaling.matching import parse_selector
-from autoscaling.resources import CPU, MEMORY
 from autoscaling.runtime.exposition import exposition
 from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode, UpdatePolicy
 from recommender.cluster_model import ClusterModel
@@ -79,10 +78,7 @@ class Side:
         rows = [self.model.row_of("default", PODS[place], "main") or 0 for place, *_ in samples]
         instants = integers(*(instant(T0 + after) for _, after, _, _ in samples))
         cpu, memory = integers(*(sample[2] for sample in samples)), integers(*(sample[3] for sample in samples))
-        taken = self.model.take_usage(UsageColumns(integers(*rows), instants, cpu, memory), T0)
-        self.model.aggregates.both(
-            lambda: self.compare(taken.cpu_samples(), CPU), lambda: self.compare(taken.memory_samples(), MEMORY)
-        )
+        taken = self.model.take_usage(UsageColumns(integers(*rows), instants, cpu, memory), T0, self.compare)
         return [taken.cpu.tobytes(), taken.memory.tobytes()]
 
     def compare(self, samples: SampleColumns, resource: str) -> None:
