@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import yaml
 
 from e2e.cluster.audit import AuditEntry
 from e2e.cluster.cluster import Cluster
-from e2e.cluster.documents import JsonObject, JsonValue, at, objects_at, text_at
+from e2e.cluster.documents import JsonObject, JsonValue, at, is_condition_true, objects_at, text_at
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.kube import Kube
 from e2e.cluster.processes import ProcessRef
@@ -32,6 +33,7 @@ NAMESPACE = "evenkeel-system"
 _LEFT_OUT = {"Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy"}
 _WEBHOOK_PORT = 8000
 _START_SECONDS = 40.0
+_DEFINITION_SECONDS = 30.0
 
 
 class Group(Enum):
@@ -88,6 +90,24 @@ class Flags:
     admission: Sequence[str] = ()
 
 
+def define(cluster: Cluster, group: Group) -> None:
+    """Apply the definitions of an API group, and wait until they are served.
+
+    ``kubectl wait`` fails on a definition that has no conditions yet, as one that was made just now.
+    """
+    cluster.kubectl("apply", "--server-side", "-k", str(group.definitions))
+    for name in (group.resource, group.checkpoints):
+        wait_for(
+            partial(_is_established, cluster, name), _DEFINITION_SECONDS, f"{name} to be served", every_seconds=0.1
+        )
+
+
+def _is_established(cluster: Cluster, name: str) -> bool:
+    """Say whether a definition is served."""
+    definition: JsonValue = json.loads(cluster.kubectl("get", "crd", name, "--output=json"))
+    return is_condition_true(definition, "Established")
+
+
 @dataclass(slots=True)
 class Installation:
     """Evenkeel on a running cluster, for one API group."""
@@ -103,9 +123,7 @@ class Installation:
     def start(self) -> None:
         """Apply the manifests and start the three processes; the admission controller is waited for."""
         self._audit_offset = self.cluster.audit_offset()
-        self.cluster.kubectl("apply", "--server-side", "-k", str(self.group.definitions))
-        for name in (self.group.resource, self.group.checkpoints):
-            self.cluster.kubectl("wait", "--for=condition=Established", "crd", name, "--timeout=20s")
+        define(self.cluster, self.group)
         documents = [d for d in yaml.safe_load_all(self.cluster.kubectl("kustomize", str(self.group.overlay))) if d]
         deployments = {text_at(d, "metadata", "name"): d for d in documents if d["kind"] == "Deployment"}
         kept = [d for d in documents if d["kind"] not in _LEFT_OUT and d["kind"] != "CustomResourceDefinition"]

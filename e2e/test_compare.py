@@ -20,7 +20,7 @@ from e2e.cluster import binaries
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, JsonValue, at, number_at, objects_at, text_at
 from e2e.cluster.kube import Kube
-from e2e.installation import Flags, Group, Installation, installed, resources_of, vpa
+from e2e.installation import Flags, Group, Installation, define, installed, resources_of, vpa
 from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
 
 _PAGE = Path(__file__).parent.parent / "docs" / "compare.md"
@@ -107,9 +107,7 @@ def beside(cluster: Cluster) -> Iterator[Beside]:
     kube = Kube(cluster, "compare")
     cluster.kubectl("create", "namespace", kube.namespace)
     peer = binaries.build("vpa") / "vpa-recommender"
-    cluster.kubectl("apply", "--server-side", "-k", str(Group.UPSTREAM.definitions))
-    for name in (Group.UPSTREAM.resource, Group.UPSTREAM.checkpoints):
-        cluster.kubectl("wait", "--for=condition=Established", "crd", name, "--timeout=20s")
+    define(cluster, Group.UPSTREAM)
     try:
         with installed(cluster, Group.OWN, Flags(recommender=_FAST, updater=("--updater-interval=10s",))) as ours:
             kube.wait_for(lambda: kube.find("serviceaccount", "default"), "the default service account")

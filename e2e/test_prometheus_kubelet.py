@@ -11,7 +11,7 @@ from autoscaling.quantity import Quantity
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, condition, objects_at, text_at
 from e2e.cluster.kube import Kube
-from e2e.installation import Flags, Group, Installation, installed, vpa
+from e2e.installation import Flags, Group, Installation, define, installed, vpa
 from e2e.prometheus.kubelets import ADDRESS, scraping
 from e2e.prometheus.programs import find_programs
 from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
@@ -104,8 +104,7 @@ def test_history_is_what_the_kubelet_has_counted(
     """
     kube.run("scale", "deployment", "burn", "--replicas=0")
     kube.run("wait", "--for=delete", f"pod/{burning}", "--timeout=60s")
-    cluster.kubectl("apply", "--server-side", "-k", str(Group.OWN.definitions))
-    cluster.kubectl("wait", "--for=condition=Established", "crd", Group.OWN.resource, "--timeout=20s")
+    define(cluster, Group.OWN)
     kube.apply(scaler())
     with installed(cluster, Group.OWN, Flags(recommender=(*way, *_HISTORY, *_ASKS))) as running:
         assert_near_use(kube, running)
