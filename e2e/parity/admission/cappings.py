@@ -10,6 +10,9 @@ import msgspec
 from autoscaling.capping import ProcessedRecommendation, process
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
+from autoscaling.quantity import MAX_INT64
+from autoscaling.resources import amount
+from autoscaling.scaling import proportional_limit
 from autoscaling.target_resources import container_targets
 from autoscaling.vpa import ContainerRecommendation
 from autoscaling.wire.objects import decode_vpa
@@ -17,7 +20,7 @@ from autoscaling.wire.pods import decode_pod
 from autoscaling.wire.scalars import resource_texts
 from e2e.parity.admission.drawing import SPACE, limit_ranges, pod, vpa
 from e2e.parity.admission.reviews import ClusterQuestion
-from e2e.parity.amounts import wanted_beyond_64_bits
+from e2e.parity.amounts import BEYOND_64_BITS, wanted_beyond_64_bits
 from e2e.parity.dice import Dice
 from e2e.parity.kinds import Case, Kind
 
@@ -89,4 +92,27 @@ def read(question: Case, given: object) -> object:  # noqa: ARG001 one of severa
     }
 
 
-CAPPING: Final = Kind("capping", draw, answer, read, wanted=wanted_beyond_64_bits)
+def wanted_of_limits(case: Case, ours: object, theirs: object) -> str:
+    """Return why two answers may differ, empty where they may not.
+
+    Where a limit in proportion is cut to the largest 64-bit integer, its sum with another one wraps around upstream,
+    and what is scaled by that sum need not be large itself.
+    """
+    asked = msgspec.convert(case, _CappingQuestion)
+    vpa, pod = decode_vpa(msgspec.json.encode(asked.vpas[0])), decode_pod(msgspec.json.encode(asked.pod))
+    item = asked.limits().get(pod.namespace, NO_LIMITS).container
+    for entry in vpa.recommendation.containers if vpa.recommendation is not None else ():
+        container = pod.container(entry.container_name)
+        if container is None:
+            continue
+        current = pod.actual_resources(container)
+        vectors = (entry.target, entry.lower_bound, entry.upper_bound)
+        for resource, request in ((name, each) for vector in vectors for name, each in (vector or {}).items()):
+            default = amount(item.default if item is not None else None, resource)
+            limit = proportional_limit(resource, current, request, default).limit
+            if limit is not None and limit.value() == MAX_INT64:
+                return BEYOND_64_BITS
+    return wanted_beyond_64_bits(case, ours, theirs)
+
+
+CAPPING: Final = Kind("capping", draw, answer, read, wanted=wanted_of_limits)
