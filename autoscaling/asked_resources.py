@@ -15,7 +15,7 @@ from autoscaling.limit_range_check import faults
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.pod import Pod
 from autoscaling.quantity import Quantity
-from autoscaling.resources import ContainerResources, ResourceList
+from autoscaling.resources import ContainerResources, ResourceList, resource_texts
 from autoscaling.workload import NO_TEMPLATE, Template
 
 ASKED_ANNOTATION: Final = "evenkeel.dev/asked"
@@ -35,8 +35,8 @@ def asked_text(pod: Pod, limits: NamespaceLimits) -> str:
         return ""
     noted = {
         container.name: {
-            "requests": _texts(container.resources.requests),
-            "limits": _texts(container.resources.limits),
+            "requests": resource_texts(container.resources.requests or {}),
+            "limits": resource_texts(container.resources.limits or {}),
         }
         for container in (*pod.containers, *pod.init_containers)
     }
@@ -47,11 +47,6 @@ def asked_template(pod: Pod) -> Template:
     """Return what a pod asked for when it was new, empty where nothing that can be read is noted (spec: case:46)."""
     text = pod.annotation(ASKED_ANNOTATION)
     return NO_TEMPLATE if text is None else _read(text)
-
-
-def _texts(resources: ResourceList | None) -> dict[str, str]:
-    """Return amounts as they are written."""
-    return {name: str(amount) for name, amount in (resources or {}).items()}
 
 
 @lru_cache(_REMEMBERED)

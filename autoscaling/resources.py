@@ -24,6 +24,11 @@ def amount(resources: ResourceList | None, name: str) -> Quantity:
     return resources.get(name, ZERO) if resources else ZERO
 
 
+def resource_texts(resources: ResourceList) -> dict[str, str]:
+    """Return a resource list as JSON has it."""
+    return {name: str(value) for name, value in resources.items()}
+
+
 def in_order(resources: ResourceList) -> tuple[tuple[str, Quantity], ...]:
     """Return a list's entries: cpu, memory, then the others by name."""
     names = [name for name in CONTROLLED if name in resources]

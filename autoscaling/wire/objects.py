@@ -13,6 +13,7 @@ from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.limitrange import LimitRange, LimitRangeItem, LimitType
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
+from autoscaling.resources import resource_texts
 from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.vpa import (
     BoostType,
@@ -36,7 +37,6 @@ from autoscaling.wire.scalars import (
     optional_resource_list,
     quantity,
     resource_list,
-    resource_texts,
 )
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

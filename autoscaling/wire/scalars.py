@@ -39,8 +39,3 @@ def resource_list(values: Mapping[str, QuantityText] | None) -> ResourceList:
 def optional_resource_list(values: Mapping[str, QuantityText] | None) -> ResourceList | None:
     """Read a resource list; an absent one stays absent."""
     return None if values is None else resource_list(values)
-
-
-def resource_texts(resources: ResourceList) -> dict[str, str]:
-    """Return a resource list as JSON has it."""
-    return {name: str(value) for name, value in resources.items()}

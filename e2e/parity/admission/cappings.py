@@ -11,13 +11,12 @@ from autoscaling.capping import ProcessedRecommendation, process
 from autoscaling.errors import InvalidObjectError
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.quantity import MAX_INT64
-from autoscaling.resources import amount
+from autoscaling.resources import amount, resource_texts
 from autoscaling.scaling import proportional_limit
 from autoscaling.target_resources import container_targets
 from autoscaling.vpa import ContainerRecommendation
 from autoscaling.wire.objects import decode_vpa
 from autoscaling.wire.pods import decode_pod
-from autoscaling.wire.scalars import resource_texts
 from e2e.parity.admission.drawing import SPACE, limit_ranges, pod, vpa
 from e2e.parity.admission.reviews import ClusterQuestion
 from e2e.parity.amounts import BEYOND_64_BITS, wanted_beyond_64_bits
