@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bench.figures import Target
 from bench.row import Benchmark
 from bench.rows.a1 import WebhookLatency
 from bench.rows.a2 import WebhookRate
@@ -44,3 +45,5 @@ _ROWS: tuple[type[Benchmark], ...] = (
 )
 ROWS: Mapping[str, type[Benchmark]] = {row.name: row for row in _ROWS}
 """In the order in which they run: rows that want the same cluster stand together."""
+TARGETS: Mapping[str, Target] = {name: target for row in _ROWS for name, target in row.targets.items()}
+"""What figures of a run at full size are judged by, by their names; the others are only shown."""

@@ -61,6 +61,17 @@ class Spread:
         return Spread(self.median * factor, self.low * factor, self.high * factor, self.count)
 
 
+class Unit(Enum):
+    """Units of figures, with the text after the number."""
+
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    MEBIBYTES = "MiB"
+    GIBIBYTES = "GiB"
+    PER_SECOND = "/s"
+    EXPONENT = ""
+
+
 class Bound(Enum):
     """What a target bounds, and from which side."""
 
@@ -76,21 +87,16 @@ class Target:
     Args:
         bound: What is bounded.
         value: The bound, in the unit of the figure, or the ratio.
+        unit: That of the figure; a ratio has none.
     """
 
     bound: Bound
     value: float
+    unit: Unit | None = None
 
-
-class Unit(Enum):
-    """Units of figures, with the text after the number."""
-
-    SECONDS = "s"
-    MILLISECONDS = "ms"
-    MEBIBYTES = "MiB"
-    GIBIBYTES = "GiB"
-    PER_SECOND = "/s"
-    EXPONENT = ""
+    def text(self) -> str:
+        """Return it in words."""
+        return f"{self.bound.value} {self.value:g}{self.unit.value if self.unit else ''}"
 
 
 @dataclass(frozen=True, slots=True)

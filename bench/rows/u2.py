@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
+from bench.figures import Bound, Target
 from bench.rows.slow_calls import SlowCalls
 
 
@@ -12,3 +15,4 @@ class SlowEvictions(SlowCalls):
     title = "evictions for 1,000 controllers of 2 pods, 100 ms each"
     mode = "Recreate"
     delay = "--delay-milliseconds=100", "--delayed=/eviction$"
+    targets = MappingProxyType({"U-2": Target(Bound.RATIO_AT_LEAST, 4)})

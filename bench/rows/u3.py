@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from bench.figures import Bound, Target
 from bench.rows.slow_calls import USUAL, SlowCalls
+
+_WIDE = "/wide"
 
 
 class SlowResizes(SlowCalls):
@@ -18,4 +21,5 @@ class SlowResizes(SlowCalls):
     title = "resizes for 1,000 controllers of 2 pods, 20 ms each"
     mode = "InPlaceOrRecreate"
     delay = "--delay-milliseconds=20", "--delayed=/resize$"
-    limits = MappingProxyType({"": USUAL, "/wide": ("--kube-api-qps=2000", "--kube-api-burst=4000")})
+    limits = MappingProxyType({"": USUAL, _WIDE: ("--kube-api-qps=2000", "--kube-api-burst=4000")})
+    targets = MappingProxyType(dict.fromkeys(("U-3", f"U-3{_WIDE}"), Target(Bound.RATIO_AT_LEAST, 4)))

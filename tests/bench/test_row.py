@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from bench.cluster import Shape
 from bench.duel import DuelPool
 from bench.errors import DisagreementError
-from bench.figures import Bound, Figure, Run, Target
+from bench.figures import Bound, Figure, Run, Spread, Target
 from bench.row import Benchmark, Setting, measure
 
 
@@ -24,6 +27,7 @@ class Recorded(Benchmark):
     title = "nothing"
     warm_ups = 2
     turns = 3
+    targets = MappingProxyType({"X-1": Target(Bound.RATIO_AT_LEAST, 10)})
     agrees = True
 
     def set_up(self) -> None:
@@ -43,10 +47,16 @@ class Recorded(Benchmark):
             raise DisagreementError("they differ")
 
     def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:
-        return [self.seconds_figure(ours, peer, self.target(Target(Bound.RATIO_AT_LEAST, 10)))]
+        return [self.seconds_figure(ours, peer)]
 
     def tear_down(self) -> None:
         self.asked.append("tear down")
+
+
+class ShownWhenQuick(Recorded):
+    """Is not judged at a reduced size."""
+
+    is_judged_when_quick = False
 
 
 class Alone(Recorded):
@@ -85,18 +95,33 @@ def test_a_row_may_have_no_peer(tmp_path: Path) -> None:
     assert (figure.peer, figure.peer_cpu, figure.ratio) == (None, None, None)
 
 
-def test_sizes_and_targets_of_a_reduced_run(tmp_path: Path) -> None:
+def test_sizes_of_a_reduced_run(tmp_path: Path) -> None:
     whole, quick = setting(tmp_path), setting(tmp_path, is_quick=True)
     assert (whole.choose(100, 10), quick.choose(100, 10)) == (100, 10)
-    target = Target(Bound.OURS_AT_MOST, 1)
-    assert Recorded(quick).target(target) is target
-    assert Recorded(quick).target(target, judged_when_quick=False) is None
-    assert Recorded(whole).target(target, judged_when_quick=False) is target
+    large, small, chosen = Shape(100, 5), Shape(10, 5), Shape(1, 1)
+    assert (whole.shape(large, small), quick.shape(large, small)) == (large, small)
+    assert replace(whole, cluster=chosen).shape(large, small) == chosen
+
+
+@pytest.mark.parametrize(
+    ("row", "is_quick", "verdict"),
+    [(Recorded, False, True), (Recorded, True, True), (ShownWhenQuick, False, True), (ShownWhenQuick, True, None)],
+)
+def test_a_reduced_run_is_judged_unless_the_row_says_otherwise(
+    tmp_path: Path, row: type[Recorded], is_quick: bool, verdict: bool | None
+) -> None:
+    (figure,) = measure(row(setting(tmp_path, is_quick=is_quick)))
+    assert (figure.is_met, figure.target is None) == (verdict, verdict is None)
+
+
+def test_figures_without_a_target_of_their_own_are_only_shown(tmp_path: Path) -> None:
+    whole = Recorded(setting(tmp_path))
+    other = Figure("X-1/wall", Spread.of([1.0]), target=Target(Bound.OURS_AT_MOST, 2))
+    assert whole.judged(other).target is None
 
 
 def test_work_is_compared_by_cpu_time_and_wall_time_stands_beside(tmp_path: Path) -> None:
     ours, peer = [Run(9.0, 1.0), Run(7.0, 3.0), Run(8.0, 2.0)], [Run(10.0, 8.0)]
-    target = Target(Bound.RATIO_AT_LEAST, 4)
-    work, wall = Recorded(setting(tmp_path)).work_figures(ours, peer, target, "a note")
-    assert (work.name, work.ratio, work.is_met, work.note) == ("X-1", 4.0, True, "CPU time; a note")
-    assert (wall.name, wall.ratio, wall.target) == ("X-1/wall", 1.25, None)
+    work, wall = Recorded(setting(tmp_path)).work_figures(ours, peer, "a note")
+    assert (work.name, work.ratio, work.note) == ("X-1", 4.0, "CPU time; a note")
+    assert (wall.name, wall.ratio) == ("X-1/wall", 1.25)
