@@ -24,6 +24,8 @@ from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
+from recommender.kernels.columns import readable
+from recommender.kernels.intake import Histories
 from recommender.kernels.suite import Kernels
 from recommender.pair import Pair, in_turn
 from recommender.rows import Occurrences, RowPool, chunks, doubled, grown
@@ -247,6 +249,10 @@ class AggregateTable:
             instants: int64[n], nanoseconds since the epoch.
         """
         rows = feeding.rows
+        if self.kernels is not None:
+            histories = Histories(self.first_sample, self.last_sample, self.sample_count)
+            self.kernels.count(readable(rows), readable(instants), histories)
+            return
         # A fetch hardly ever reaches back before a history began: that is told from the aggregates, not the samples.
         if len(rows) and self.first_sample.take(feeding.distinct).max() > instants.min():
             np.minimum.at(self.first_sample, rows, instants)

@@ -71,6 +71,15 @@ class DoublingBuckets:
         below, above = sums.reshape(2, -1)
         return Tally(negative.cumsum(), -float(below.sum())), Tally(positive.cumsum(), float(above.sum()))
 
+    def tally_of(self, counts: Integers, sums: Floats) -> Tally:
+        """Return what kernels have counted of values at least 0.
+
+        Args:
+            counts: int64[2 * ends + 2], how many values lie in each of the ``buckets``.
+            sums: float64[lanes].
+        """
+        return Tally(counts[len(self.ends) + 1 :].cumsum(), float(sums.sum()))
+
     def by_sign(self, values: Floats) -> tuple[Tally, Tally]:
         """Count the magnitudes of negative values, and the other values.
 
@@ -93,7 +102,7 @@ class DoublingBuckets:
         cells = np.bincount(self._cells(values), weights=times, minlength=_CELLS).astype(np.int64)
         zero = self._cell_of_zero
         # No scalar product: the linear algebra library would wake its threads, which costs more than all the rest.
-        return self._tally(cells[: zero - _HALF], cells[zero:], float((values * times).sum()))
+        return self._tally(cells[: zero - _HALF], cells[zero:], float(in_lanes(values * times).sum()))
 
     def _cells(self, values: Floats) -> Integers:
         """Return the cell of each value.

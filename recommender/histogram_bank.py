@@ -24,7 +24,7 @@ from recommender.kernels.columns import readable
 from recommender.kernels.folding import Additions, Histograms
 from recommender.kernels.suite import Kernels
 from recommender.kernels.walking import Shares
-from recommender.reference_times import ReferenceTimes
+from recommender.reference_times import ReferenceTimes, Span
 from recommender.rows import doubled, grown, in_turns
 
 Floats = NDArray[np.float64]
@@ -138,10 +138,10 @@ class HistogramBank:
         """
         pending = changes
         while len(pending.rows):
-            numbers = self._reference_numbers(pending)
-            shifting = self.references.are_older(numbers, pending.instants, self._oldest)
+            numbers, span = self._reference_numbers(pending), Span.of(pending.instants)
+            shifting = self.references.are_older(numbers, span, self._oldest)
             if shifting is None:
-                self._apply_unshifted(pending, numbers)
+                self._apply_unshifted(pending, numbers, span)
                 return
             places = np.flatnonzero(shifting)
             rows, first = np.unique(pending.rows[places], return_index=True)
@@ -150,7 +150,7 @@ class HistogramBank:
             ready = np.arange(len(pending.rows)) < cut[pending.rows]
             if ready.any():
                 kept = pending.select(ready)
-                self._apply_unshifted(kept, self._reference_numbers(kept))
+                self._apply_unshifted(kept, self._reference_numbers(kept), Span.of(kept.instants))
             self.shift(rows, pending.instants[places[first]])
             pending = pending.select(~ready)
 
@@ -162,10 +162,10 @@ class HistogramBank:
                 return numbers[:1]
         return self.references.numbers.take(changes.rows)
 
-    def _apply_unshifted(self, changes: WeightChanges, numbers: Integers) -> None:
+    def _apply_unshifted(self, changes: WeightChanges, numbers: Integers, span: Span) -> None:
         """Fold in changes whose rows keep their reference times, given by number."""
         rows, buckets = changes.rows, changes.buckets
-        weights = self.references.growth(numbers, changes.instants, changes.weights, self.kernels)
+        weights = self.references.growth(numbers, span, changes.weights, self.kernels)
         if self.kernels is not None:
             additions = Additions(readable(rows), readable(buckets.astype(np.int16, copy=False)), readable(weights))
             if changes.taken is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from recommender.aggregation import UPDATE_MODES, AggregateTable
 from recommender.container_table import ContainerTable
 from recommender.doubling_buckets import DoublingBuckets, Tally
 from recommender.kernels.columns import readable
-from recommender.kernels.comparing import LANES, Samples, Tallies
+from recommender.kernels.comparing import LANES, Groups, Samples, Tallies
 from recommender.kernels.suite import Kernels
 from recommender.rising_buckets import RisingBuckets
 from recommender.rows import Occurrences, chunks
@@ -46,11 +47,28 @@ class Comparison:
     relative: Tally
 
 
+class Standing(NamedTuple):
+    """What samples are told apart by.
+
+    Args:
+        mode: The update mode that the VPA of their containers states.
+        is_recommended: Whether their containers have a recommendation.
+    """
+
+    mode: UpdateMode | None
+    is_recommended: bool
+
+
+STANDINGS: Final = tuple(Standing(mode, has) for mode in UPDATE_MODES for has in (False, True))
+"""What numbers of standings stand for."""
+
+NO_STANDING: Final = -1
+"""Stands for samples of containers that no VPA scales: they do not count."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UsageQuality:
     """Samples of one resource beside the last uncapped targets of their containers.
-
-    Only containers count that a VPA scales.
 
     Args:
         resource: ``cpu`` or ``memory``.
@@ -58,7 +76,7 @@ class UsageQuality:
         feeding: Aggregate of each sample.
         amounts: int64[n], millicores or bytes.
         unit: Amounts in one unit of the targets.
-        modes: int8[rows], codes of the update modes of all aggregates, as places in ``UPDATE_MODES``.
+        standings: int8[rows], places in ``STANDINGS`` of all aggregates, or ``NO_STANDING``.
         targets: float64[rows], cores or bytes, of all aggregates; 0 where nothing is recommended.
         kernels: What compares samples and counts what comes of it; numpy does where there are none.
     """
@@ -68,40 +86,27 @@ class UsageQuality:
     feeding: Occurrences
     amounts: Integers
     unit: float
-    modes: NDArray[np.int8]
+    standings: NDArray[np.int8]
     targets: Floats
     kernels: Kernels | None = None
 
-    def of_aggregates(self, chosen: Flags) -> UsageQuality:
-        """Return the samples of some aggregates; the same object where these are all.
+    def by_standing(self) -> Iterator[tuple[Standing, UsageQuality]]:
+        """Yield the samples of each standing that occurs."""
+        found = self.standings.take(self.feeding.distinct)
+        codes = np.unique(found).tolist() if len(found) and found.min() != found.max() else found[:1].tolist()
+        for code in codes:
+            if code != NO_STANDING:
+                yield STANDINGS[code], self if len(codes) == 1 else self._of(self.standings == code)
+
+    def _of(self, chosen: Flags) -> UsageQuality:
+        """Return the samples of some aggregates.
 
         Args:
             chosen: bool[rows], whether an aggregate's samples are.
         """
-        some = chosen.take(self.feeding.distinct)
-        if some.all():
-            return self
-        if not some.any():
-            return replace(self, feeding=Occurrences.of(self.feeding.rows[:0]), amounts=self.amounts[:0])
         samples = chosen.take(self.feeding.rows)
         feeding = Occurrences.of(self.feeding.rows.compress(samples))
         return replace(self, feeding=feeding, amounts=self.amounts.compress(samples))
-
-    def by_mode(self) -> Iterator[tuple[UpdateMode | None, UsageQuality]]:
-        """Yield the samples of each update mode that occurs."""
-        modes = self.modes.take(self.feeding.distinct)
-        # There are few modes: looking for each takes a third of counting all.
-        codes = [code for code in range(len(UPDATE_MODES)) if (modes == code).any()]
-        for code in codes:
-            yield UPDATE_MODES[code], self if len(codes) == 1 else self.of_aggregates(self.modes == code)
-
-    def recommended(self) -> UsageQuality:
-        """Return the samples of containers that have a recommendation."""
-        return self.of_aggregates(self.targets > 0)
-
-    def missing(self) -> UsageQuality:
-        """Return the samples of containers without one."""
-        return self.of_aggregates(self.targets == 0)
 
     def __len__(self) -> int:
         """Number of samples."""
@@ -139,6 +144,21 @@ class UsageQuality:
             self.kernels.compare(samples, absolute.buckets, by_sign, relative.buckets, ratios)
             below, above = absolute.tallies_of(by_sign.counts, by_sign.sums)
             yield Comparison(below, above, relative.tally_of(ratios.counts, ratios.sums))
+
+    def stood_beside(self, buckets: DoublingBuckets) -> Tally:
+        """Count the targets, each as often as samples stand beside it.
+
+        Args:
+            buckets: Those of the targets.
+        """
+        rows, times = self.feeding.distinct, self.feeding.counts
+        if self.kernels is None:
+            return buckets.repeated(self.targets.take(rows), times)
+        found = Tallies.empty(buckets.buckets)
+        self.kernels.count_repeated(
+            readable(self.targets), Groups(readable(rows), readable(times)), buckets.buckets, found
+        )
+        return buckets.tally_of(found.counts, found.sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +229,14 @@ def usage_quality(
     """
     unit, last = (_MILLICORES_PER_CORE, aggregates.last_cpu) if resource == CPU else (1.0, aggregates.last_memory)
     used = slice(aggregates.rows.end)
-    everyone = UsageQuality(
+    targets, counts = last[used], aggregates.is_under_vpa[used] & aggregates.is_scaled[used]
+    return UsageQuality(
         resource,
         is_oom,
         samples.feeding or containers.feeding(samples.containers),
         samples.amounts,
         unit,
-        aggregates.update_mode[used],
-        last[used] / unit,
+        np.where(counts, aggregates.update_mode[used] * 2 + (targets > 0), NO_STANDING).astype(np.int8, copy=False),
+        targets / unit,
         aggregates.kernels,
     )
-    return everyone.of_aggregates(aggregates.is_under_vpa[used] & aggregates.is_scaled[used])

@@ -10,6 +10,7 @@ Spec: recommender 1.3.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,29 @@ Floats = NDArray[np.float64]
 
 _PAIRS_PER_SAMPLE = 0.25
 _LONG = 2**62
+
+
+class Span(NamedTuple):
+    """Instants, and the first and the last of them.
+
+    Args:
+        instants: int64[n], at least one, nanoseconds since the epoch.
+        first: The least.
+        last: The largest.
+    """
+
+    instants: Integers
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, instants: Integers) -> Span:
+        """Return the span of instants.
+
+        Args:
+            instants: int64[n], at least one.
+        """
+        return cls(instants, int(instants.min()), int(instants.max()))
 
 
 class ReferenceTimes:
@@ -73,22 +97,22 @@ class ReferenceTimes:
         self.numbers = grown(self.numbers, capacity, 0)
 
     def growth(
-        self, numbers: Integers, instants: Integers, weights: Floats | float = 1.0, kernels: Kernels | None = None
+        self, numbers: Integers, span: Span, weights: Floats | float = 1.0, kernels: Kernels | None = None
     ) -> Floats:
         """Return weights times ``2**((instant - reference) / half_life)`` of every pair.
 
         Args:
             numbers: int64[n] or int64[1] for all, at least 1, numbers of reference times.
-            instants: int64[n], nanoseconds since the epoch.
+            span: The n instants.
             weights: float64[n], or one for all.
             kernels: What looks up growth; numpy does where there are none.
 
         Returns:
             float64[n].
         """
-        lowest, first = int(numbers.min()), int(instants.min())
+        instants, first, last = span
+        lowest = int(numbers.min())
         references = self.distinct[lowest : int(numbers.max()) + 1]
-        last = int(instants.max())
         for step in _steps(instants, first):
             count = (last - first) // step + 1
             if len(references) * count > _PAIRS_PER_SAMPLE * len(instants):
@@ -103,21 +127,21 @@ class ReferenceTimes:
                 return found if isinstance(weights, float) else found * weights
         return exp2_each((instants - self.distinct.take(numbers)) / self.half_life) * weights
 
-    def are_older(self, numbers: Integers, instants: Integers, age: int) -> NDArray[np.bool_] | None:
+    def are_older(self, numbers: Integers, span: Span, age: int) -> NDArray[np.bool_] | None:
         """Say whether reference times lie more than an age before instants.
 
         Args:
             numbers: int64[n] or int64[1] for all, numbers of reference times.
-            instants: int64[n], nanoseconds since the epoch.
+            span: The n instants.
             age: Nanoseconds.
 
         Returns:
             bool[n]; None where it is so for none. ``NEVER`` is older than any age.
         """
         limits = self.distinct + age
-        if limits[int(numbers.min()) : int(numbers.max()) + 1].min() >= instants.max():
+        if limits[int(numbers.min()) : int(numbers.max()) + 1].min() >= span.last:
             return None
-        older = limits.take(numbers) < instants
+        older = limits.take(numbers) < span.instants
         return older if older.any() else None
 
 

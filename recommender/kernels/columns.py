@@ -19,6 +19,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int16]
 Flags = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+"""Indices of this type are never below zero, which a kernel need not look for."""
 
 ReadIntegers = Annotated[Integers, READ]
 ReadFloats = Annotated[Floats, READ]

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from recommender.kernels.columns import Floats, Integers, ReadFloats, ReadIntegers, ReadNumbers, readable
+from recommender.kernels.columns import Floats, Integers, ReadFloats, ReadIntegers, ReadNumbers, Words, readable
 
-_BELOW_CELL: Final = 48
+_BELOW_CELL: Final = np.uint64(48)
 """Bits of a double below its sign, its exponent and four bits of its fraction, which make up a cell."""
 
 _CELLS: Final = 1 << 16
@@ -24,7 +24,8 @@ class Buckets(NamedTuple):
 
     Args:
         ends: float64[k + 1], ascending, the last one infinite.
-        first: int16[65536], of the doubles of each cell the first bucket that one of them can lie in.
+        first: int16[65536], of the doubles of each cell the first bucket that one of them can lie in; they lie in that
+            one or in the next.
     """
 
     ends: ReadFloats
@@ -35,16 +36,24 @@ class Buckets(NamedTuple):
         """Return buckets of these ends, and one for all beyond.
 
         Args:
-            ends: Ascending and finite.
+            ends: Ascending and finite, at least a sixteenth from one to the next.
+
+        Raises:
+            ValueError: Two ends lie so near to each other that a cell holds both.
         """
-        bits = np.arange(_CELLS, dtype=np.uint64) << np.uint64(_BELOW_CELL)
+        bits = np.arange(_CELLS, dtype=np.uint64) << _BELOW_CELL
         one_end = bits.view(np.float64)
-        other_end = (bits | np.uint64((1 << _BELOW_CELL) - 1)).view(np.float64)
-        # The lowest double of a cell; of those without numbers, which no sample meets, what is there does not matter.
-        lowest = np.nan_to_num(np.where(np.signbit(one_end), other_end, one_end), nan=-np.inf)
+        other_end = (bits | ((np.uint64(1) << _BELOW_CELL) - np.uint64(1))).view(np.float64)
+        # No sample meets the cells without numbers.
+        lowest = np.nan_to_num(np.fmin(one_end, other_end), nan=-np.inf, neginf=-np.inf, posinf=np.inf)
+        highest = np.nan_to_num(np.fmax(one_end, other_end), nan=-np.inf, neginf=-np.inf, posinf=np.inf)
         bounds = np.array([*ends, np.inf])
-        first = np.searchsorted(bounds[:-1], lowest, side="left").astype(np.int16)
-        return cls(readable(bounds), readable(first))
+        first, last = (np.searchsorted(bounds[:-1], doubles, side="left") for doubles in (lowest, highest))
+        crowded = np.flatnonzero(last > first + 1)
+        if len(crowded):
+            near = bounds[first[crowded[0]] :][:2].tolist()
+            raise ValueError(f"buckets that end at {near[0]} and at {near[1]} are told apart by too few bits")
+        return cls(readable(bounds), readable(first.astype(np.int16)))
 
 
 class Samples(NamedTuple):
@@ -63,6 +72,18 @@ class Samples(NamedTuple):
     unit: float
 
 
+class Groups(NamedTuple):
+    """Samples that stand beside the same target.
+
+    Args:
+        rows: int64[n], place of each group's target.
+        times: int64[n], how many samples it has.
+    """
+
+    rows: ReadIntegers
+    times: ReadIntegers
+
+
 class Tallies(NamedTuple):
     """Values that are counted, not kept.
 
@@ -70,20 +91,20 @@ class Tallies(NamedTuple):
         counts: int64[k + 1], how many lie in each bucket.
         sums: float64[LANES], sums of every so manieth value; of differences first those of all that are negative, then
             those of the others, float64[2 * LANES].
-        value: float64[LANES], room for values while they are looked at.
-        bits: int64[LANES], the same memory.
+        values: float64[LANES], room for values while they are looked at.
+        words: uint64[LANES], the same memory.
     """
 
     counts: Integers
     sums: Floats
-    value: Floats
-    bits: Integers
+    values: Floats
+    words: Words
 
     @classmethod
     def empty(cls, buckets: Buckets, lanes: int = LANES) -> Tallies:
         """Return those of no value."""
-        value = np.empty(LANES)
-        return cls(np.zeros(len(buckets.ends), dtype=np.int64), np.zeros(lanes), value, value.view(np.int64))
+        values = np.empty(LANES)
+        return cls(np.zeros(len(buckets.ends), dtype=np.int64), np.zeros(lanes), values, values.view(np.uint64))
 
 
 def in_lanes(values: Floats) -> Floats:
@@ -116,22 +137,44 @@ def compare(
     amounts, rows, targets, unit = samples
     ends, first = buckets
     relative_ends, relative_first = relative_buckets
-    for place in range(len(amounts)):
+    # In short loops, each of which does several lanes at once or never has to guess what comes next.
+    for begin in range(0, len(amounts), LANES):
+        count = min(LANES, len(amounts) - begin)
+        for lane in range(count):
+            differences.values[lane] = amounts[begin + lane]
+            relative.values[lane] = targets[np.uint64(rows[begin + lane])]
+        if unit != 1.0:
+            for lane in range(count):
+                differences.values[lane] /= unit
+        for lane in range(count):
+            differences.values[lane] -= relative.values[lane]
+            relative.values[lane] = differences.values[lane] / relative.values[lane]
+        for lane in range(count):
+            differences.sums[lane] += min(differences.values[lane], 0.0)
+            differences.sums[LANES + lane] += max(differences.values[lane], 0.0)
+            relative.sums[lane] += relative.values[lane]
+        for lane in range(count):
+            bucket = np.uint64(first[differences.words[lane] >> _BELOW_CELL])
+            differences.counts[bucket + np.uint64(ends[bucket] < differences.values[lane])] += 1
+            bucket = np.uint64(relative_first[relative.words[lane] >> _BELOW_CELL])
+            relative.counts[bucket + np.uint64(relative_ends[bucket] < relative.values[lane])] += 1
+
+
+def count_repeated(targets: ReadFloats, groups: Groups, buckets: Buckets, found: Tallies) -> None:
+    """Count the targets of groups of samples, each as often as its group has samples.
+
+    Args:
+        targets: float64[rows].
+        groups: Where the target of each group is, and how many samples it has.
+        buckets: Those of the targets.
+        found: Take in the targets.
+    """
+    ends, first = buckets
+    rows, times = groups
+    for place in range(len(rows)):
         lane = place & (LANES - 1)
-        target = targets[rows[place]]
-        difference = amounts[place] / unit - target
-        differences.value[lane] = difference
-        bucket = int(first[(differences.bits[lane] >> _BELOW_CELL) & (_CELLS - 1)])
-        while ends[bucket] < difference:
-            bucket += 1
-        differences.counts[bucket] += 1
-        # Both, for the processor could not foretell which of them.
-        differences.sums[lane] += min(difference, 0.0)
-        differences.sums[LANES + lane] += max(difference, 0.0)
-        difference /= target
-        relative.value[lane] = difference
-        bucket = int(relative_first[(relative.bits[lane] >> _BELOW_CELL) & (_CELLS - 1)])
-        while relative_ends[bucket] < difference:
-            bucket += 1
-        relative.counts[bucket] += 1
-        relative.sums[lane] += difference
+        target = targets[np.uint64(rows[place])]
+        found.values[lane] = target
+        bucket = np.uint64(first[found.words[lane] >> _BELOW_CELL])
+        found.counts[bucket + np.uint64(ends[bucket] < target)] += times[place]
+        found.sums[lane] += target * times[place]

@@ -69,7 +69,13 @@ def _numba_type(named: object) -> object:
     from numba import types  # noqa: PLC0415 see above
 
     numbers = {int: types.int64, float: types.float64, bool: types.boolean}
-    scalars = {np.int64: types.int64, np.float64: types.float64, np.int16: types.int16, np.bool_: types.boolean}
+    scalars = {
+        np.int64: types.int64,
+        np.uint64: types.uint64,
+        np.float64: types.float64,
+        np.int16: types.int16,
+        np.bool_: types.boolean,
+    }
     if named in numbers:
         return numbers[named]
     if isinstance(named, type) and issubclass(named, tuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from recommender.kernels.columns import Floats, Numbers, ReadFlags, ReadFloats, ReadIntegers, ReadNumbers
 
 
@@ -52,12 +54,12 @@ def add(histograms: Histograms, additions: Additions) -> None:
     rows, places, added = additions
     # Hardly any bucket is in the processor's caches. The shorter this loop, the more of them are fetched at a time.
     for turn in range(len(rows)):
-        weights[rows[turn] * buckets + places[turn]] += added[turn]
+        weights[np.uint64(rows[turn] * buckets + places[turn])] += added[turn]
     for turn in range(len(rows)):
-        row, bucket = rows[turn], places[turn]
+        row, bucket = np.uint64(rows[turn]), places[turn]
         totals[row] += added[turn]
         is_outside = bucket < lowest[row] or bucket > highest[row]
-        if is_outside and weights[row * buckets + bucket] >= epsilon:
+        if is_outside and weights[np.uint64(rows[turn] * buckets + bucket)] >= epsilon:
             lowest[row] = min(lowest[row], bucket)
             highest[row] = max(highest[row], bucket)
 
@@ -72,9 +74,9 @@ def add_or_take(histograms: Histograms, changes: Additions, taken: ReadFlags) ->
     """
     weights, totals, lowest, highest, buckets, epsilon = histograms
     for turn in range(len(taken)):
-        row, bucket, weight = changes.rows[turn], changes.buckets[turn], changes.weights[turn]
-        begin = row * buckets
-        cell = begin + bucket
+        bucket, weight = changes.buckets[turn], changes.weights[turn]
+        row, begin = np.uint64(changes.rows[turn]), changes.rows[turn] * buckets
+        cell = np.uint64(begin + bucket)
         if not taken[turn]:
             totals[row] += weight
             weights[cell] += weight

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from recommender.kernels.columns import Floats, ReadFloats, ReadIntegers
 
 
@@ -47,5 +49,5 @@ def look_up_growth(table: GrowthTable, numbers: ReadIntegers, instants: ReadInte
         strays += steps * step != after
         if not is_shared:
             begin = (numbers[place] - lowest) * grid
-        found[place] = growth[begin + steps]
+        found[place] = growth[np.uint64(begin + steps)]
     return strays == 0

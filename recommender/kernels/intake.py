@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from recommender.instants import NEVER
 from recommender.kernels.columns import Flags, Integers, ReadIntegers
 
@@ -60,6 +62,20 @@ class Peaks(NamedTuple):
     taken: Flags
 
 
+class Histories(NamedTuple):
+    """How long aggregates have been fed, and by how many samples.
+
+    Args:
+        first_sample: int64[aggregates], instant of the first one.
+        last_sample: int64[aggregates], instant of the last one.
+        sample_count: int64[aggregates].
+    """
+
+    first_sample: Integers
+    last_sample: Integers
+    sample_count: Integers
+
+
 def accept_cpu(samples: Samples, last_cpu: Integers, accepted: Flags) -> int:
     """Find the CPU samples that count: not negative, and each later than the one before of its container.
 
@@ -74,13 +90,29 @@ def accept_cpu(samples: Samples, last_cpu: Integers, accepted: Flags) -> int:
     containers, instants, amounts = samples
     count = 0
     for place in range(len(containers)):
-        container = containers[place]
+        container = np.uint64(containers[place])
         counts = amounts[place] >= 0 and instants[place] > last_cpu[container]
         accepted[place] = counts
         if counts:
             last_cpu[container] = instants[place]
             count += 1
     return count
+
+
+def count(rows: ReadIntegers, instants: ReadIntegers, histories: Histories) -> None:
+    """Let histories grow in length and number of samples.
+
+    Args:
+        rows: int64[n], aggregate of each sample.
+        instants: int64[n], nanoseconds since the epoch.
+        histories: Grow.
+    """
+    first_sample, last_sample, sample_count = histories
+    for place in range(len(rows)):
+        row, instant = np.uint64(rows[place]), instants[place]
+        first_sample[row] = min(first_sample[row], instant)
+        last_sample[row] = max(last_sample[row], instant)
+        sample_count[row] += 1
 
 
 def move_windows(samples: Samples, windows: Windows, accepted: Flags, changes: Peaks) -> int:
@@ -99,7 +131,11 @@ def move_windows(samples: Samples, windows: Windows, accepted: Flags, changes: P
     rows, peaks, ends, taken = changes
     count = 0
     for place in range(len(samples.containers)):
-        container, instant, amount = samples.containers[place], samples.instants[place], samples.amounts[place]
+        container, instant, amount = (
+            np.uint64(samples.containers[place]),
+            samples.instants[place],
+            samples.amounts[place],
+        )
         counts = amount >= 0 and instant >= last_memory[container]
         accepted[place] = counts
         if not counts:
@@ -108,7 +144,7 @@ def move_windows(samples: Samples, windows: Windows, accepted: Flags, changes: P
         end, row = window_end[container], aggregate[container]
         if instant >= end:
             begin = instant if end == NEVER else end
-            length = interval[row]
+            length = interval[np.uint64(row)]
             end = begin + (instant - begin) // length * length + length
             window_end[container] = end
         elif amount > peak[container] and (peak[container] != 0 or not do_zeros_stay):

@@ -108,14 +108,15 @@ class QualityMetrics:
 
     def show_usage(self, quality: UsageQuality) -> None:
         """Count samples beside the recommendations of their containers."""
-        for mode, samples in quality.by_mode():
-            name, is_oom = mode.value if mode else "", _TRUTH[quality.is_oom]
-            with_target, without = samples.recommended(), samples.missing()
-            if len(without):
-                self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(without))
-            self._show_targets(name, with_target)
-            for usage, _ in without.pairs():
-                self._show_differences(name, _TRUTH[True], without, _buckets(without).by_sign(usage))
+        is_oom = _TRUTH[quality.is_oom]
+        for (mode, is_recommended), samples in quality.by_standing():
+            name = mode.value if mode else ""
+            if is_recommended:
+                self._show_targets(name, samples)
+                continue
+            self.missing_recommendations.labels(name, quality.resource, is_oom).inc(len(samples))
+            for usage, _ in samples.pairs():
+                self._show_differences(name, _TRUTH[True], samples, _buckets(samples).by_sign(usage))
 
     def _show_targets(self, mode: str, samples: UsageQuality) -> None:
         """Count the targets that samples stand beside, and how far usage is from them."""
@@ -124,11 +125,11 @@ class QualityMetrics:
             self._show_differences(mode, _TRUTH[False], samples, (found.below, found.above))
             self.relative_diffs.add((mode, samples.resource, is_oom), found.relative)
         # All samples of an aggregate stand beside the same target, which is counted once for all of them.
-        each, times = samples.targets.take(samples.feeding.distinct), samples.feeding.counts
+        targets = samples.stood_beside(buckets)
         if samples.resource == CPU:
-            self.cpu_recommendations.add((mode,), buckets.repeated(each, times))
+            self.cpu_recommendations.add((mode,), targets)
         else:
-            self.memory_recommendations.add((mode, is_oom), buckets.repeated(each, times))
+            self.memory_recommendations.add((mode, is_oom), targets)
 
     def _show_differences(
         self, mode: str, is_missing: str, samples: UsageQuality, differences: tuple[Tally, Tally]

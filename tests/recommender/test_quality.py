@@ -50,14 +50,16 @@ def test_a_sample_is_compared_with_the_uncapped_target(
 ) -> None:
     quality = beside(recommended(), amount, resource)
     assert pairs(quality) == [pair], row
-    assert quality.recommended() is quality
-    assert pairs(quality.missing()) == []
+    (((_, is_recommended), samples),) = quality.by_standing()
+    assert samples is quality
+    assert is_recommended
 
 
 def test_before_the_first_recommendation_usage_is_compared_with_nothing() -> None:
     quality = beside(of_one_container(), 100)
-    assert pairs(quality.recommended()) == []
-    assert pairs(quality.missing()) == [(0.1, 0.0)]
+    (((_, is_recommended), samples),) = quality.by_standing()
+    assert pairs(samples) == [(0.1, 0.0)]
+    assert not is_recommended
 
 
 @pytest.mark.parametrize(
@@ -68,14 +70,21 @@ def test_before_the_first_recommendation_usage_is_compared_with_nothing() -> Non
     ],
 )
 def test_containers_that_no_vpa_scales_do_not_count(row: str, scene: Scene) -> None:
-    assert len(beside(scene, 100)) == 0, row
+    assert list(beside(scene, 100).by_standing()) == [], row
+
+
+def test_no_samples_have_no_standing() -> None:
+    scene = recommended()
+    none = columns([], [], [])
+    quality = usage_quality(scene.model.containers, scene.model.aggregates, none, CPU, is_oom=False)
+    assert list(quality.by_standing()) == []
 
 
 @pytest.mark.parametrize("mode", [None, UpdateMode.OFF, UpdateMode.IN_PLACE_OR_RECREATE])
 def test_samples_are_told_apart_by_the_update_mode_as_it_is_stated(mode: UpdateMode | None) -> None:
     policy = None if mode is None else UpdatePolicy(mode)
     scene = Scene().follow(vpa(update_policy=policy), selector=APP).observe(pod())
-    ((found, samples),) = beside(scene, 100).by_mode()
+    (((found, _), samples),) = beside(scene, 100).by_standing()
     assert found is mode
     assert samples.amounts.tolist() == [100]
 
@@ -96,10 +105,10 @@ def test_samples_of_several_containers_are_told_apart() -> None:
     rows = [scene.row(), scene.row("new", "q"), scene.row("off", "q")] * 2
     samples = columns(rows, [T0] * 6, [100, 200, 300, 400, 500, 600])
     quality = usage_quality(scene.model.containers, scene.model.aggregates, samples, CPU, is_oom=False)
-    assert quality.amounts.tolist() == [100, 200, 400, 500]
-    assert quality.recommended().amounts.tolist() == [100, 400]
-    assert quality.recommended().feeding.counts.tolist() == [2]
-    assert quality.missing().amounts.tolist() == [200, 500]
+    found = {standing.is_recommended: samples for standing, samples in quality.by_standing()}
+    assert found[True].amounts.tolist() == [100, 400]
+    assert found[True].feeding.counts.tolist() == [2]
+    assert found[False].amounts.tolist() == [200, 500]
 
 
 def changes(scene: Scene) -> list[list[tuple[int, float]]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recommender.floats import exp2
 from recommender.instants import NEVER, SECOND, instant
-from recommender.reference_times import ReferenceTimes
+from recommender.reference_times import ReferenceTimes, Span
 from tests.builders import T0
 from tests.recommender.scene import DAY, HOUR, integers
 
@@ -49,13 +49,13 @@ def test_new_rows_have_none() -> None:
 def test_only_what_lies_more_than_the_age_before_is_older(after: timedelta, expected: list[bool] | None) -> None:
     found = times(instant(T0 + DAY), instant(T0))
     numbers = found.numbers[integers(0, 1, 1)]
-    older = found.are_older(numbers, np.full(3, instant(T0 + after)), 2 * HALF_LIFE)
+    older = found.are_older(numbers, Span.of(np.full(3, instant(T0 + after))), 2 * HALF_LIFE)
     assert (older if older is None else older.tolist()) == expected
 
 
 def test_never_is_older_than_any_age() -> None:
     found = times(instant(T0))
-    older = found.are_older(found.numbers[integers(0, 1)], np.full(2, instant(T0)), 2**62)
+    older = found.are_older(found.numbers[integers(0, 1)], Span.of(np.full(2, instant(T0))), 2**62)
     assert older is not None
     assert older.tolist() == [False, True]
 
@@ -63,7 +63,7 @@ def test_never_is_older_than_any_age() -> None:
 def test_an_old_reference_met_only_by_early_instants_is_not_older() -> None:
     found = times(instant(T0), instant(T0 + DAY))
     instants = integers(instant(T0), instant(T0 + DAY))
-    assert found.are_older(found.numbers[integers(0, 1)], instants, HALF_LIFE // 2) is None
+    assert found.are_older(found.numbers[integers(0, 1)], Span.of(instants), HALF_LIFE // 2) is None
 
 
 @settings(deadline=None)
@@ -78,6 +78,6 @@ def test_growth_is_the_same_bits_whether_computed_for_each_pair_or_each_sample(
     references = [instant(T0 + 17 * n * DAY) for n in range(4)]
     found = times(*references)
     instants = integers(*(instant(T0 + DAY) + place * 7 % (spread + 1) * step for place in range(len(rows))))
-    growth = found.growth(found.numbers[integers(*rows)], instants)
+    growth = found.growth(found.numbers[integers(*rows)], Span.of(instants))
     expected = [exp2((at - references[row]) / HALF_LIFE) for row, at in zip(rows, instants.tolist(), strict=True)]
     assert growth.tolist() == expected

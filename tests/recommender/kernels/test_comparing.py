@@ -25,14 +25,25 @@ CELL = 48
     ],
 )
 def test_no_double_lies_before_the_first_bucket_of_its_cell(row: str, ends: tuple[float, ...]) -> None:
-    """Walking on from there reaches the bucket of every double of the cell, and that is not far."""
+    """It is the bucket of every double of the cell, or the next one is."""
     buckets = Buckets.ending_at(ends)
     for end in (*ends, 0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308):
         for value in (end, math.nextafter(end, -math.inf), math.nextafter(end, math.inf)):
             first = int(buckets.first[int(np.float64(value).view(np.uint64)) >> CELL])
             bucket = sum(each < value for each in ends)
-            assert first <= bucket <= first + 2, (row, value)
+            assert first <= bucket <= first + 1, (row, value)
             assert buckets.ends[bucket] >= value, (row, value)
+
+
+@pytest.mark.parametrize("ends", [(1.0, 1.0625), (-1.0625, -1.0), (0.0, 1e-300, 1.0)])
+def test_ends_that_lie_far_enough_apart_are_told_apart(ends: tuple[float, ...]) -> None:
+    assert Buckets.ending_at(ends).ends.tolist() == [*ends, math.inf]
+
+
+@pytest.mark.parametrize("ends", [(1.0, 1.03), (-1.05, -1.03), (1.01, 1.05, 2.0)])
+def test_ends_that_lie_too_near_to_each_other_are_refused(ends: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match=f"end at {ends[0]} and at {ends[1]} are told apart by too few bits"):
+        Buckets.ending_at(ends)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=3 * LANES))

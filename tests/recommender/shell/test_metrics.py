@@ -10,7 +10,7 @@ from prometheus_client.samples import Sample
 from autoscaling.runtime.exposition import exposition
 from autoscaling.vpa import UpdateMode
 from recommender.aggregation import UPDATE_MODES
-from recommender.quality import TargetChanges, UsageQuality
+from recommender.quality import STANDINGS, Standing, TargetChanges, UsageQuality
 from recommender.rows import Occurrences
 from recommender.shell.bulk_histogram import BulkHistogram
 from recommender.shell.metrics import RecommenderMetrics
@@ -164,10 +164,10 @@ def _beside(
     resource: str, mode: int, usage: list[float], targets: list[float], *, is_oom: bool = False
 ) -> UsageQuality:
     """Return samples of one container each, beside their targets."""
-    feeding, modes = Occurrences.of(np.arange(len(usage))), np.full(len(usage), mode, np.int8)
-    unit = 1000.0 if resource == "cpu" else 1.0
+    feeding, unit = Occurrences.of(np.arange(len(usage))), 1000.0 if resource == "cpu" else 1.0
+    standings = [STANDINGS.index(Standing(UPDATE_MODES[mode], target > 0)) for target in targets]
     amounts = (np.array(usage) * unit).astype(np.int64)
-    return UsageQuality(resource, is_oom, feeding, amounts, unit, modes, np.array(targets))
+    return UsageQuality(resource, is_oom, feeding, amounts, unit, np.array(standings, np.int8), np.array(targets))
 
 
 def _differences(side: str, difference: float, relative: float, target: float) -> dict[tuple[str, str], float]:
