@@ -7,9 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from autoscaling.behaviour import Behaviour
+from evenkeel.cli.generated_part import GeneratedPart
 
-_BEGIN = "<!-- The table is generated: `make docs` writes it. -->\n"
-_END = "<!-- End of the table. -->\n"
+_TABLE = GeneratedPart("<!-- The table is generated: `make docs` writes it. -->", "<!-- End of the table. -->")
 
 
 def render_switches(page: str) -> str:
@@ -18,11 +18,7 @@ def render_switches(page: str) -> str:
     Raises:
         ValueError: The page does not mark where the table is.
     """
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"the page has no table between {_BEGIN.strip()!r} and {_END.strip()!r}; put these lines back")
-    return f"{before}{begin}\n{_table()}\n{end}{after}"
+    return _TABLE.write(page, _table())
 
 
 def _table() -> str:
