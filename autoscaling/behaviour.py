@@ -55,7 +55,8 @@ class Behaviour:
     uid_preconditions: bool = _switch(
         "B-31, K-11, K-23",
         "A resize or an eviction names the pod's UID, so a replacement of the same name is never hit, and a resize "
-        "whose values the pod already asks for is not sent again.",
+        "whose values the pod already asks for is not sent again. Otherwise both go by name, and the same resize is "
+        "sent every round until the pod's status has caught up.",
     )
     annotation_written_once: bool = _switch(
         "updater X-5",
@@ -74,11 +75,13 @@ class Behaviour:
     resource_claims_kept: bool = _switch(
         "admission 13.5",
         "A new container without requests and limits keeps the resources object it has, and with it the device claims "
-        "in it; a container for which there is nothing to set is not mentioned in the annotation vpaUpdates.",
+        "in it; a container for which there is nothing to set is not mentioned in the annotation vpaUpdates. "
+        "Otherwise all of it is replaced by an empty object, and the claims are lost.",
     )
     submitted_status_ignored: bool = _switch(
         "admission 7.1",
-        "A status that somebody submits along with a new pod has no say in its resources; the API server drops it.",
+        "A status that somebody submits along with a new pod has no say in its resources; the API server drops it. "
+        "Otherwise amounts in it count as those of the container's spec.",
     )
     only_what_is_accepted: bool = _switch(
         "B-12, B-17, admission 13.11, cases 5, 46, 47",
@@ -92,12 +95,14 @@ class Behaviour:
     )
     limits_explained: bool = _switch(
         "B-13, case 1",
-        "A new pod with a limit above maxAllowed has the annotation evenkeel.dev/limits, which names the ratio "
-        "that the limit has to its request, and says that maxAllowed bounds requests only.",
+        "A new pod with a limit above maxAllowed has the annotation evenkeel.dev/limits, which names the ratio that "
+        "the limit has to its request, and says that maxAllowed bounds requests only. Otherwise nothing tells where "
+        "such a limit comes from.",
     )
     webhook_scope_narrowed: bool = _switch(
         "admission 13.4",
-        "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook.",
+        "With --vpa-object-namespace only pods and autoscalers of that namespace are sent to the webhook. Otherwise "
+        "every new pod of the cluster is sent there, and for those of other namespaces an error is logged.",
     )
     authorities_overlap: bool = _switch(
         "admission 13.9, case 36",
@@ -136,7 +141,8 @@ class Behaviour:
         "B-7",
         "The query for the labels of pods needs no range of its own: it is asked over the whole of --history-length. "
         "Living pods keep their own labels, and those of pods that are gone get back the names that Prometheus cannot "
-        "write, such as app.kubernetes.io/name.",
+        "write, such as app.kubernetes.io/name. Otherwise the default query is refused, as it has no range, and no "
+        "history is loaded.",
     )
     history_screened: bool = _switch(
         "B-7",
@@ -148,7 +154,8 @@ class Behaviour:
     running_window_saved: bool = _switch(
         "B-2",
         "The memory window that runs is stored with the checkpoint, so a restart of the recommender loses no peak of "
-        "the day and no OOM kill: in the status in the own group, in the annotation evenkeel.dev/state in upstream's.",
+        "the day and no OOM kill: in the status in the own group, in the annotation evenkeel.dev/state in upstream's. "
+        "Otherwise it begins anew with every restart, and what it held is lost.",
     )
     checkpoint_names_kept_apart: bool = _switch(
         "recommender 13 (10)",
@@ -195,7 +202,8 @@ class Behaviour:
     capped_below_need: bool = _switch(
         "B-15",
         "Where maxAllowed, or the maximum that flags set for all containers, is less than a container was seen to "
-        "need, the VPA has the condition CappedBelowObservedNeed, which names both amounts.",
+        "need, the VPA has the condition CappedBelowObservedNeed, which names both amounts. Otherwise nothing tells "
+        "that a target was held below what is needed.",
     )
     node_fit: bool = _switch(
         "B-11, case 45",
@@ -208,7 +216,7 @@ class Behaviour:
     low_confidence_and_fetching_history_conditions: bool = _switch(
         "B-8",
         "A VPA has the condition LowConfidence as long as it has a recommendation from less than the interval of "
-        "confidence, and FetchingHistory while history is being loaded for it.",
+        "confidence, and FetchingHistory while history is being loaded for it. Otherwise neither is ever set.",
     )
     a_zero_first_sample_does_not_freeze_the_window: bool = _switch(
         "B-4",
@@ -220,7 +228,9 @@ class Behaviour:
         "The need that an OOM kill shows counts at once and for three half lives: the memory target is no less, "
         "however many other pods there are, and whether or not the container had a sample. A kill of a pod that is "
         "not known yet is tried again in two more rounds, one that shows when a pod is first seen counts, even if no "
-        "recommender ran at that time, and one that is told of late lets in nothing that is older still.",
+        "recommender ran at that time, and one that is told of late lets in nothing that is older still. Otherwise a "
+        "kill is one sample among many and may move no percentile, needs a CPU sample before it, and is dropped where "
+        "its pod is not known yet.",
     )
     renamed_or_removed_containers: bool = _switch(
         "B-6",

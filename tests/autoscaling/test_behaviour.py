@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import pytest
 
 from autoscaling.behaviour import Behaviour, HpaConflict, Profile
 from autoscaling.errors import ConfigurationError
+
+RULE = re.compile(r"(B-\d+|K-\d+|E\d+|cases? \d+|(admission|recommender|updater|performance) [\dA-Z])")
+"""An id of a rule, as the table in docs/parity.md has it."""
 
 
 def test_profiles_turn_every_switch() -> None:
@@ -19,10 +23,13 @@ def test_profiles_turn_every_switch() -> None:
     assert Behaviour() == Behaviour.of(Profile.EVENKEEL)
 
 
-def test_every_switch_names_its_rule_and_effect() -> None:
+def test_every_switch_names_its_rule_and_what_a_user_sees_with_and_without_it() -> None:
     for switch in fields(Behaviour):
-        assert switch.metadata["rule"], switch.name
-        assert switch.metadata["effect"].endswith("."), switch.name
+        assert RULE.match(switch.metadata["rule"]), switch.name
+        ours, otherwise, upstreams = switch.metadata["effect"].partition("therwise ")
+        assert ours, switch.name
+        assert otherwise, f"{switch.name}: why there is a switch is what happens otherwise"
+        assert upstreams.endswith("."), switch.name
 
 
 def test_a_single_switch_is_settable() -> None:
