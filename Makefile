@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build cluster-up cluster-down lock bench bench-quick
+.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up cluster-down lock bench bench-quick
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -63,6 +63,9 @@ e2e-smoke: setup ## The burn scenario and one eviction on the real cluster; root
 	$(BIN)/python -m e2e.cluster build --only kubernetes
 	$(BIN)/python -m e2e.cluster build --only metrics-server
 	$(BIN)/python -m pytest -q e2e -m smoke
+
+image: setup ## The image of the three processes, without Docker: results/image/evenkeel.tar; root or mmdebstrap and umoci.
+	$(BIN)/python -m e2e.image
 
 cluster-up: e2e-build ## A real local cluster that stays until cluster-down; root only.
 	$(BIN)/python -m e2e.cluster up
