@@ -96,8 +96,7 @@ class Behaviour:
     limits_explained: bool = _switch(
         "B-13, case 1",
         "A new pod with a limit above maxAllowed has the annotation evenkeel.dev/limits, which names the ratio that "
-        "the limit has to its request, and says that maxAllowed bounds requests only. Otherwise nothing tells where "
-        "such a limit comes from.",
+        "the limit has to its request, and says that maxAllowed bounds requests only. Otherwise nothing does.",
     )
     webhook_scope_narrowed: bool = _switch(
         "admission 13.4",
@@ -229,8 +228,7 @@ class Behaviour:
         "however many other pods there are, and whether or not the container had a sample. A kill of a pod that is "
         "not known yet is tried again in two more rounds, one that shows when a pod is first seen counts, even if no "
         "recommender ran at that time, and one that is told of late lets in nothing that is older still. Otherwise a "
-        "kill is one sample among many and may move no percentile, needs a CPU sample before it, and is dropped where "
-        "its pod is not known yet.",
+        "kill is a sample like others, counts only after one of CPU, and not where its pod is not known yet.",
     )
     renamed_or_removed_containers: bool = _switch(
         "B-6",
