@@ -9,6 +9,7 @@ from bench.row import Benchmark
 from bench.rows.a1 import WebhookLatency
 from bench.rows.a2 import WebhookRate
 from bench.rows.a3 import BusyWebhook
+from bench.rows.c1 import KubeletResize
 from bench.rows.r1 import FoldArrays
 from bench.rows.r2 import TakeMetricsList
 from bench.rows.r3 import Recommend
@@ -42,6 +43,7 @@ _ROWS: tuple[type[Benchmark], ...] = (
     BusyWebhook,
     EmbeddedServer,
     Demonstration,
+    KubeletResize,
 )
 ROWS: Mapping[str, type[Benchmark]] = {row.name: row for row in _ROWS}
 """In the order in which they run: rows that want the same cluster stand together."""

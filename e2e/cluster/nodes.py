@@ -27,11 +27,13 @@ class NodeSpec:
         number: 1 for the first node; decides its addresses and ports.
         reserved: The kubelet's systemReserved, which makes the node smaller than the machine.
         settings: Further fields of the kubelet's configuration, which win over the usual ones.
+        flags: Further flags of the kubelet, for what its configuration has no field for.
     """
 
     number: int
     reserved: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
+    flags: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -91,6 +93,7 @@ def kubelet_command(binaries: Path, layout: Layout, spec: NodeSpec) -> list[str]
         f"--cert-dir={node.folder / 'kubelet-pki'}",
         # Without it the kubelet's figures for Prometheus have no containers: it looks for them in another place.
         f"--containerd={node.containerd_socket}",
+        *spec.flags,
     ]
 
 
