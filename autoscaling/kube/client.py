@@ -90,6 +90,10 @@ class KubeClient:
         """Address of the API server."""
         return self._connection.server
 
+    def lull(self) -> float:
+        """Say how long it takes until calls that can wait are in nobody's way; see ``CallBudget.lull``."""
+        return self._budget.lull(self._pacing.monotonic())
+
     async def close(self) -> None:
         """Close every connection."""
         await self._connection.close()
@@ -290,17 +294,18 @@ class KubeClient:
 
     async def _try_once(self, call: Call, limits: Patience) -> bytes | Failure:
         """Send a call once, and once more with fresh credentials if the old ones were turned down."""
-        deadlines = aiohttp.ClientTimeout(total=limits.attempt_seconds, sock_connect=CONNECT_SECONDS)
         try:
-            outcome = await self._exchange(call, deadlines)
+            outcome = await self._exchange(call, limits)
             if isinstance(outcome, ApiRefusedError) and outcome.code == UNAUTHORIZED and await self._connection.renew():
-                outcome = await self._exchange(call, deadlines)
+                outcome = await self._exchange(call, limits)
         except CALL_ERRORS as error:
             return failure_of_silence(call.title, self.server, error)
         return outcome if isinstance(outcome, bytes) else failure_of_refusal(outcome)
 
-    async def _exchange(self, call: Call, deadlines: aiohttp.ClientTimeout) -> bytes | ApiRefusedError:
-        await self._await_turn()
+    async def _exchange(self, call: Call, limits: Patience) -> bytes | ApiRefusedError:
+        if not limits.is_unlimited:
+            await self._await_turn()
+        deadlines = aiohttp.ClientTimeout(total=limits.attempt_seconds, sock_connect=CONNECT_SECONDS)
         started = self._pacing.monotonic()
         code = 0
         try:

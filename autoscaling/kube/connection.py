@@ -79,8 +79,10 @@ class _Pool(RESTClientObject):
     """The package's connection pool, made to notice dead peers and to hand out its session."""
 
     def _create_connector(self) -> aiohttp.TCPConnector:
+        # As many connections as there are calls under way: whoever makes calls side by side bounds them, and a Lease
+        # must not wait for them.
         return aiohttp.TCPConnector(
-            limit=self.maxsize,
+            limit=0,
             ssl=self.ssl_context,
             keepalive_timeout=IDLE_SECONDS,
             socket_factory=_watched_socket,

@@ -1,4 +1,9 @@
-"""Events on objects: sent in the background, repeated ones counted instead of written anew."""
+"""Events on objects: sent in the background, repeated ones counted instead of written anew.
+
+They share the process's limit of calls and are nothing that anything waits for, so they let all other calls go first:
+changes of pods and their annotations, statuses, checkpoints. Each is dated when it was taken, however late it is
+written, and they are written in the order in which they were taken.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 
@@ -19,7 +25,12 @@ from autoscaling.kube.refusals import is_missing
 LONGEST_MESSAGE = 1024
 """Characters of an event's message; further ones are cut off."""
 
-_QUEUE_LENGTH = 1000
+LONGEST_HOLD_SECONDS = 30.0
+"""How long an event lets all other calls go first; after that it takes its turn among them."""
+
+_QUEUE_LENGTH = 10_000
+_SHORTEST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.01, 0.5
+"""Least and most time between two looks at whether an event may go; the end of the process may come in between."""
 
 
 @dataclass(slots=True)
@@ -33,6 +44,15 @@ class EventCounters:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """An event that waits to be written, and when it was taken: by the wall clock, and in monotonic seconds."""
+
+    draft: EventDraft
+    at: datetime
+    at_seconds: float
+
+
 class EventRecorder:
     """Takes events at any time and writes them when it can; whatever goes wrong stays in its counters.
 
@@ -40,7 +60,7 @@ class EventRecorder:
         client: Calls to the API server; its pacing dates the events.
         component: Name of the process, as ``source.component``.
         host: Where it runs, as ``source.host``; may be empty.
-        queue_length: Events that may wait; further ones are dropped.
+        queue_length: Events that may wait; further ones are dropped. From half of them on no other call goes first.
     """
 
     def __init__(self, client: KubeClient, component: str, host: str = "", queue_length: int = _QUEUE_LENGTH) -> None:
@@ -49,18 +69,25 @@ class EventRecorder:
         self._component = component
         self._host = host
         self._ledger = EventLedger()
-        self._queue: deque[EventDraft] = deque()
+        self._queue: deque[_Taken] = deque()
         self._queue_length = queue_length
         self._filled = asyncio.Event()
         self._emptied = asyncio.Event()
         self._emptied.set()
+        self._is_draining = False
+
+    @property
+    def waiting(self) -> int:
+        """How many events are still to be written."""
+        return len(self._queue)
 
     def record(self, draft: EventDraft) -> None:
         """Take an event; never waits, never raises."""
         if len(self._queue) >= self._queue_length:
             self.counters.dropped += 1
             return
-        self._queue.append(draft)
+        pacing = self._client.pacing
+        self._queue.append(_Taken(draft, pacing.now(), pacing.monotonic()))
         self._filled.set()
         self._emptied.clear()
 
@@ -69,24 +96,38 @@ class EventRecorder:
         while True:
             await self._filled.wait()
             while self._queue:
-                await self._write(self._queue.popleft())
+                while (pause := self._pause()) > 0:
+                    await self._client.pacing.sleep(pause)
+                await self._write(self._queue[0])
+                self._queue.popleft()
             self._filled.clear()
             self._emptied.set()
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until every event taken so far is written.
+        """Wait until every event taken so far is written, none of which lets other calls go first any more.
 
         Returns:
             Whether that was achieved in time.
         """
+        self._is_draining = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._emptied.wait()
         return self._emptied.is_set()
 
-    async def _write(self, draft: EventDraft) -> None:
-        pacing = self._client.pacing
-        record = self._ledger.enter(draft, pacing.now(), pacing.monotonic())
+    def _pause(self) -> float:
+        """Say for how long the first event is to let other calls go first; 0.0 where it may be written."""
+        if self._is_draining or len(self._queue) * 2 >= self._queue_length:
+            return 0.0
+        held = self._client.pacing.monotonic() - self._queue[0].at_seconds
+        lull = self._client.lull()
+        if lull <= 0 or held >= LONGEST_HOLD_SECONDS:
+            return 0.0
+        return min(max(lull, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
+
+    async def _write(self, taken: _Taken) -> None:
+        draft = taken.draft
+        record = self._ledger.enter(draft, taken.at, taken.at_seconds)
         if record is None:
             self.counters.held_back += 1
             return

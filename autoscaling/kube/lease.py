@@ -26,6 +26,7 @@ from autoscaling.kube.pacing import Pacing
 from autoscaling.kube.refusals import is_conflict
 from autoscaling.kube.retry import ONE_TRY, Patience
 
+_PATIENCE = replace(ONE_TRY, is_unlimited=True)
 _RELEASE_SECONDS = 5.0
 _SHORTEST_TRY_SECONDS = 0.5
 
@@ -142,7 +143,7 @@ class LeaderElection:
         if not self._is_leader:
             return
         self._is_leader = False
-        patience = replace(ONE_TRY, attempt_seconds=_RELEASE_SECONDS)
+        patience = replace(_PATIENCE, attempt_seconds=_RELEASE_SECONDS)
         async with self._writing:
             with suppress(ApiError):
                 stored = await self._file.read(patience)
@@ -166,7 +167,7 @@ class LeaderElection:
         Returns:
             Whether we hold it now.
         """
-        patience = replace(ONE_TRY, attempt_seconds=seconds)
+        patience = replace(_PATIENCE, attempt_seconds=seconds)
         try:
             return await self._step(patience)
         except ApiError as error:

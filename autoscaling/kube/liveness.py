@@ -17,6 +17,7 @@ from autoscaling.kube.refusals import is_conflict
 from autoscaling.kube.retry import Patience
 
 LIVENESS_PATIENCE = Patience(attempts=3, first_seconds=0.1, factor=3.0, jitter=0.0, attempt_seconds=10.0)
+_BEAT_PATIENCE = replace(LIVENESS_PATIENCE, is_unlimited=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,14 @@ class HeartBeat:
             raise
 
     async def _write(self) -> Beat:
-        stored = await self._file.read(LIVENESS_PATIENCE)
+        stored = await self._file.read(_BEAT_PATIENCE)
         if stored is None:
             # The API refuses a duration of zero, so an interval below a second is rounded up.
             seconds = max(int(self._settings.interval_seconds), 1)
-            await self._file.create(LeaseState(self._settings.holder, seconds), LIVENESS_PATIENCE)
+            await self._file.create(LeaseState(self._settings.holder, seconds), _BEAT_PATIENCE)
             return Beat.CREATED
         state = replace(stored.state, holder=self._settings.holder, renewed=self._pacing.now())
-        await self._file.replace(stored, state, LIVENESS_PATIENCE)
+        await self._file.replace(stored, state, _BEAT_PATIENCE)
         return Beat.RENEWED
 
 

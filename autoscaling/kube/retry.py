@@ -20,6 +20,8 @@ class Patience:
         jitter: Share of the pause that is added at random, 0 for none.
         attempt_seconds: Deadline of one try.
         total_seconds: No further try starts when its pause would end later than this after the first.
+        is_unlimited: Whether it goes at once, out of turn, and counts towards no limit of calls. Meant for what bounds
+            itself and must not be late, such as the renewal of a Lease.
     """
 
     attempts: int = 4
@@ -29,6 +31,7 @@ class Patience:
     jitter: float = 0.5
     attempt_seconds: float = 60.0
     total_seconds: float = 120.0
+    is_unlimited: bool = False
 
     def pause(self, failures: int, dice: float) -> float:
         """Seconds between one failure and the next try.

@@ -50,6 +50,22 @@ class CallBudget:
         self._tokens -= 1.0
         return True
 
+    def lull(self, now_seconds: float) -> float:
+        """Say how long it takes until half of the burst is there, if nobody takes any of it in the meantime.
+
+        As long as calls wait for their tokens, and when many may soon do so, it is longer than nothing.
+
+        Args:
+            now_seconds: Monotonic time.
+
+        Returns:
+            Seconds; 0.0 where so much is there already.
+        """
+        if self._qps <= 0:
+            return 0.0
+        self._refill(now_seconds)
+        return max(max(self._burst / 2, 1.0) - self._tokens, 0.0) / self._qps
+
     def _refill(self, now_seconds: float) -> None:
         elapsed = max(now_seconds - self._updated, 0.0)
         self._updated = max(self._updated, now_seconds)

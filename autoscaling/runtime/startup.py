@@ -111,7 +111,8 @@ def open_events(process: Process, client: KubeClient, component: str) -> EventRe
     process.run_in_background("events", events.run())
 
     async def drain() -> None:
-        await events.drain(_DRAIN_SECONDS)
+        if not await events.drain(_DRAIN_SECONDS):
+            log.warning("events left out", events=events.waiting)
 
     process.on_stop("write events", drain)
     return events

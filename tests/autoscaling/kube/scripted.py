@@ -145,14 +145,14 @@ class ScriptedServer:
 
 @asynccontextmanager
 async def client_of(
-    url: str, pacing: Pacing, patience: Patience | None = None, qps: float = 0.0
+    url: str, pacing: Pacing, patience: Patience | None = None, qps: float = 0.0, burst: int = 1
 ) -> AsyncIterator[tuple[KubeClient, list[CallRecord]]]:
     """A client of the server at this address, with the records of its calls."""
     configuration = Configuration()
     configuration.host = url
     configuration.api_key["BearerToken"] = "Bearer secret"
     calls: list[CallRecord] = []
-    settings = ClientSettings("evenkeel-test/1", qps=qps, burst=1, patience=patience or Patience())
+    settings = ClientSettings("evenkeel-test/1", qps=qps, burst=burst, patience=patience or Patience())
     client = KubeClient(Connection(configuration, pacing=pacing), settings, pacing, calls.append)
     try:
         yield client, calls

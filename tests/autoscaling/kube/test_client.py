@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -19,7 +20,7 @@ from autoscaling.kube.paths import Selection
 from autoscaling.kube.refusals import is_budget_refusal
 from autoscaling.kube.retry import ONE_TRY, Patience
 from autoscaling.kube.streams import WatchStart
-from tests.autoscaling.kube.clocks import InstantPacing
+from tests.autoscaling.kube.clocks import HeldPacing, InstantPacing
 from tests.autoscaling.kube.scripted import (
     DROPPED,
     SILENT,
@@ -212,6 +213,24 @@ async def test_the_rate_is_kept(server: ScriptedServer, pacing: InstantPacing) -
         for _ in range(3):
             await client.get(PATH)
     assert pacing.slept == [pytest.approx(0.02)] * 2
+
+
+async def test_an_unlimited_call_goes_at_once_and_is_not_counted(
+    server: ScriptedServer, held: HeldPacing, anyio_backend: str
+) -> None:
+    server.script("GET", PATH, ok({}))
+    async with client_of(server.url, held, qps=1, burst=2) as (client, calls):
+        for _ in range(3):
+            await client.get(PATH, patience=replace(ONE_TRY, is_unlimited=True))
+        assert (client.lull(), held.slept) == (0.0, [])
+        tasks = [asyncio.create_task(client.get(PATH)) for _ in range(3)]
+        await held.asleep()
+        assert (client.lull(), held.slept) == (2.0, [1.0])
+        await client.get(PATH, patience=replace(ONE_TRY, is_unlimited=True))
+        assert (client.lull(), held.slept) == (2.0, [1.0])
+        await held.advance(1.0)
+        await asyncio.gather(*tasks)
+        assert len(calls) == 7
 
 
 async def test_every_try_is_recorded(server: ScriptedServer, pacing: InstantPacing) -> None:

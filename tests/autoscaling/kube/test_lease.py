@@ -15,6 +15,7 @@ from autoscaling.kube.pacing import SystemPacing
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Fault, Refuse
 from tests.autoscaling.kube.clocks import HeldPacing, InstantPacing
+from tests.autoscaling.kube.scripted import client_of
 
 pytestmark = pytest.mark.anyio
 
@@ -116,6 +117,27 @@ async def test_a_renewal_needs_one_call(
     assert [call.verb for call in cluster.requests.calls()] == ["update"]
     leading.cancel()
     await asyncio.wait((leading,))
+
+
+async def test_a_renewal_waits_behind_no_other_call(
+    cluster: ApiServer, held_client: KubeClient, held: HeldPacing, work: Work
+) -> None:
+    """Spec: updater M-3, updater M-5."""
+    async with client_of(held_client.server, held, qps=0.01, burst=1) as (client, _):
+        others = [asyncio.create_task(client.get("/version")) for _ in range(20)]
+        await held.asleep(19)
+        leading = asyncio.create_task(LeaderElection(client, SETTINGS, held).lead(work))
+        await work.started.wait()
+        for _ in range(2):
+            await held.asleep(20)
+            await held.advance(2)
+        await cluster.requests.until(lambda log: len(log.calls("update", "leases")) == 2)
+        work.end.set()
+        await leading
+        assert spec(cluster)["holderIdentity"] == ""
+        for other in others:
+            other.cancel()
+        await asyncio.wait(others)
 
 
 async def test_a_standby_waits_until_the_lease_has_been_silent(

@@ -23,7 +23,7 @@ from autoscaling.kube.liveness import (
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.faults import Action, DropConnection, Fault, Refuse
 from tests.autoscaling.kube.clocks import T0, HeldPacing, InstantPacing
-from tests.autoscaling.kube.scripted import SILENT, Answer, ScriptedServer, no
+from tests.autoscaling.kube.scripted import SILENT, Answer, ScriptedServer, client_of, no
 
 pytestmark = pytest.mark.anyio
 
@@ -155,6 +155,18 @@ async def test_the_heart_beats_on_after_a_failure(
     assert spec_of(cluster)["holderIdentity"] == "host-1"
     beating.cancel()
     await asyncio.wait((beating,))
+
+
+async def test_a_beat_waits_behind_no_other_call(cluster: ApiServer, held_client: KubeClient, held: HeldPacing) -> None:
+    """Spec: admission:9.4, updater:M-5."""
+    async with client_of(held_client.server, held, qps=0.01, burst=1) as (client, _):
+        others = [asyncio.create_task(client.get("/version")) for _ in range(3)]
+        await held.asleep(2)
+        assert [await HeartBeat(client, WRITER, held).beat() for _ in range(2)] == [Beat.CREATED, Beat.RENEWED]
+        assert len(held.slept) == 2
+        for other in others:
+            other.cancel()
+        await asyncio.wait(others)
 
 
 OLD, LIMIT = "2025-12-31T22:00:00Z", "2025-12-31T23:59:00Z"

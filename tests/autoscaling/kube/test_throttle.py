@@ -40,6 +40,39 @@ def test_a_clock_that_steps_back_gives_nothing_away() -> None:
     assert budget.take(100.0) == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize(("taken", "seconds"), [(0, 0.0), (2, 0.0), (3, 0.1), (4, 0.2), (7, 0.5)])
+def test_a_lull_is_when_half_of_the_burst_is_there(taken: int, seconds: float) -> None:
+    budget = CallBudget(qps=10, burst=4)
+    for _ in range(taken):
+        budget.take(0.0)
+    assert budget.lull(0.0) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("qps", "burst", "seconds"), [(0.0, 4, 0.0), (-1.0, 4, 0.0), (10.0, 1, 0.1)])
+def test_a_lull_has_room_for_one_call(qps: float, burst: float, seconds: float) -> None:
+    budget = CallBudget(qps, burst)
+    budget.take(0.0)
+    assert budget.lull(0.0) == pytest.approx(seconds)
+
+
+@given(
+    qps=st.floats(0.5, 1000),
+    burst=st.integers(1, 200),
+    takes=st.lists(st.floats(0, 5), max_size=60),
+)
+def test_looking_for_a_lull_takes_nothing_and_a_call_in_it_never_waits(
+    qps: float, burst: int, takes: list[float]
+) -> None:
+    looked_at, left_alone, now = CallBudget(qps, burst), CallBudget(qps, burst), 0.0
+    for gap in takes:
+        now += gap
+        looked_at.lull(now)
+        assert looked_at.take(now) == pytest.approx(left_alone.take(now), abs=1e-6)
+    now += looked_at.lull(now)
+    assert looked_at.lull(now) == pytest.approx(0.0, abs=1e-6)
+    assert looked_at.take(now) == pytest.approx(0.0, abs=1e-6)
+
+
 @given(
     qps=st.floats(0.5, 100),
     burst=st.integers(1, 20),

@@ -12,14 +12,18 @@ import pytest
 from prometheus_client import Counter
 
 from autoscaling.behaviour import UPSTREAM
+from autoscaling.kube.events import EventRecorder
 from evenkeel.simulator.api.server import ApiServer
 from evenkeel.simulator.clock import ManualClock
 from evenkeel.simulator.faults import Delay, Fault, Refuse
+from tests.autoscaling.kube.clocks import HeldPacing
+from tests.autoscaling.kube.scripted import client_of
 from tests.embedded import api_server, deploy, recommended_status, vpa_object
 from tests.updater.shell.stage import MINUTE, updater
 from updater.ratelimit import TokenBucket
 from updater.shell.carrier import AT_ONCE
 from updater.shell.loop import Loop
+from updater.shell.notes import Notes
 
 pytestmark = pytest.mark.anyio
 ANSWER = timedelta(milliseconds=100)
@@ -110,6 +114,45 @@ async def test_rate_limiters_let_calls_through_in_the_order_of_decisions(server:
         failures = total(loop.metrics.failed_in_place_updates)
     assert sorted(resized(server)) == ["web00-0", "web01-0", "web02-0"]
     assert failures == 1, "the fourth ends the round"
+
+
+@pytest.mark.parametrize(
+    ("row", "is_side_by_side", "expected"),
+    [
+        ("performance:U-3", True, ["resize"] * 6 + ["note"] * 6 + ["event"] * 6),
+        ("performance:U-3", False, ["resize", "note"] * 6 + ["event"] * 6),
+    ],
+)
+async def test_events_follow_the_changes_of_a_round_where_calls_are_short(
+    server: ApiServer, row: str, expected: list[str], *, is_side_by_side: bool
+) -> None:
+    """The order on the wire with two calls a second and no burst; each event tells of a change."""
+    for number in range(6, VPAS):
+        server.store.delete("apps/v1", "Deployment", f"web{number:02}", "default")
+        server.store.delete("v1", "Pod", f"web{number:02}-0", "default")
+    async with updater(server) as loop, limited(loop, is_side_by_side=is_side_by_side) as pacing:
+        writing = asyncio.create_task(loop.events.run())
+        running = asyncio.create_task(loop.run_round())
+        for _ in range(60):
+            await pacing.advance(0.5)
+            for _ in range(200):
+                await asyncio.sleep(0)
+        assert running.done()
+        writing.cancel()
+        await asyncio.wait((writing,))
+    ends = [call.path.split("/")[-1] for call in server.requests.calls() if call.verb in {"patch", "create"}]
+    assert [{"resize": "resize", "events": "event"}.get(end, "note") for end in ends] == expected, row
+
+
+@asynccontextmanager
+async def limited(loop: Loop, *, is_side_by_side: bool) -> AsyncIterator[HeldPacing]:
+    """Have an updater share two calls a second, without a burst, among all that it does; yields its clock."""
+    pacing = HeldPacing()
+    async with client_of(loop.client.server, pacing, qps=2) as (client, _):
+        loop.client, loop.events, loop.notes = client, EventRecorder(client, "evenkeel-updater"), Notes(client)
+        behaviour = SIDE_BY_SIDE if is_side_by_side else UPSTREAM
+        loop.settings = replace(loop.settings, decisions=replace(loop.settings.decisions, behaviour=behaviour))
+        yield pacing
 
 
 async def test_a_refused_resize_is_followed_by_an_eviction_while_others_are_on_their_way(server: ApiServer) -> None:
