@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,10 @@ class Unit(Enum):
     GIBIBYTES = "GiB"
     PER_SECOND = "/s"
     EXPONENT = ""
+
+
+_SECONDS = {Unit.MILLISECONDS.value: 1e-3}
+_AMOUNT = re.compile(rf"([-+]?\d[-+.\de]*)({'|'.join(unit.value for unit in Unit)})")
 
 
 class Bound(Enum):
@@ -196,6 +201,18 @@ def amount(value: float, unit: Unit) -> str:
     if value and abs(value) < 0.1 and unit is Unit.SECONDS:
         return f"{_three_digits(value * 1000)}ms"
     return f"{_three_digits(value)}{unit.value}"
+
+
+def measured(text: str) -> float:
+    """Return the measure that a text of ``amount`` tells, times in seconds.
+
+    Raises:
+        ValueError: It tells none.
+    """
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no measure; write a number and a unit, such as 12.3ms")
+    return float(found[1]) * _SECONDS.get(found[2], 1.0)
 
 
 def _three_digits(value: float) -> str:

@@ -29,7 +29,7 @@ class WebhookLatency(WebhookBenchmark):
 
     def _both(self, side: tuple[str, int], turn: int) -> Run:
         del turn
-        seconds = float(self.setting.choose(5, 2))
+        seconds = float(self.setting.choose(5, 1))
         few, many = self.press(side, _FEW, seconds), self.press(side, _MANY, seconds)
         values = {f"{name}_few": value for name, value in few.values.items()}
         values |= {f"{name}_many": value for name, value in many.values.items()}

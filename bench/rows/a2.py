@@ -22,12 +22,12 @@ class WebhookRate(WebhookBenchmark):
     def run_ours(self, turn: int) -> Run:
         """Put load on ours."""
         del turn
-        return self.press(self.ours, _CONNECTIONS, float(self.setting.choose(5, 2)))
+        return self.press(self.ours, _CONNECTIONS, float(self.setting.choose(5, 1)))
 
     def run_peer(self, turn: int) -> Run:
         """Put load on upstream's."""
         del turn
-        return self.press(self.theirs, _CONNECTIONS, float(self.setting.choose(5, 2)))
+        return self.press(self.theirs, _CONNECTIONS, float(self.setting.choose(5, 1)))
 
     def report(self, ours: Sequence[Run], peer: Sequence[Run]) -> list[Figure]:
         """Report reviews per second; the CPU times are those of one review of each."""

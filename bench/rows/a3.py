@@ -48,7 +48,7 @@ class BusyWebhook(WebhookBenchmark):
     def run_ours(self, turn: int) -> Run:
         """Put load on ours, from the moment when it has to list all pods anew."""
         del turn
-        seconds = float(self.setting.choose(10, 4))
+        seconds = float(self.setting.choose(10, 3))
         self._follow()
         before = self._taken()
         self.host.begin_writing(round(_EVENTS_PER_SECOND * seconds), _EVENTS_PER_SECOND, expires=True)

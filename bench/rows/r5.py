@@ -32,7 +32,6 @@ class Memory(Benchmark):
     name = "R-5"
     title = "memory of the recommender's process, 100,000 pods, 10,000 VPAs, and growth over 10,000 pods of Jobs"
     warm_ups = 0
-    turns = _ROUNDS
     targets = MappingProxyType(
         {
             "R-5": Target(Bound.RATIO_AT_LEAST, 5),
@@ -43,7 +42,8 @@ class Memory(Benchmark):
 
     def set_up(self) -> None:
         """Start both sides."""
-        self.shape = Shape(self.setting.choose(10_000, 1_000), 10)
+        self.turns = self.setting.choose(_ROUNDS, _ROUNDS // 3)
+        self.shape = Shape(self.setting.choose(10_000, 500), 10)
         created = first_tick(datetime.now(UTC))
         self.names, self.usage = pod_names(self.shape), Usage(self.shape, created)
         scene = self.setting.folder / "memory.json"
@@ -88,7 +88,7 @@ class Memory(Benchmark):
 
     def _growth(self) -> Figure:
         """Let pods of Jobs pass through both sides and return how their memory has grown since the warm-up."""
-        runs = Runs(self.setting.choose(_RUNS, _RUNS // 5), self.setting.choose(250, 100))
+        runs = Runs(self.setting.choose(_RUNS, _RUNS // 10), self.setting.choose(250, 100))
         now = datetime.now(UTC)
         mine, theirs = (_growth(list(side)) for side in (self._ours_over(runs, now), self._peer_over(runs, now)))
         note = f"memory after {runs.total} pods of a CronJob over that after {int(runs.total * _WARM_SHARE)}"

@@ -41,7 +41,7 @@ class Start(Benchmark):
 
     def set_up(self) -> None:
         """Write down the usage that both sides get."""
-        self.shape = Shape(self.setting.choose(10_000, 1_000), 10)
+        self.shape = Shape(self.setting.choose(10_000, 500), 10)
         self.created = first_tick(datetime.now(UTC))
         self.usage = self.setting.folder / "start-usage.json"
         self.usage.write_bytes(Usage(self.shape, self.created).tick().metrics_list(pod_names(self.shape)))
@@ -63,7 +63,7 @@ class Start(Benchmark):
     @property
     def _interval(self) -> int:
         """Seconds between two rounds: the default, less where a reduced size is enough."""
-        return self.setting.choose(60, 15)
+        return self.setting.choose(60, 6)
 
     def _start(self, name: str, *words: str) -> Run:
         """Start a program and wait until every VPA has a status of it."""

@@ -11,8 +11,6 @@ from bench.figures import Bound, Figure, Run, Spread, Target
 from bench.row import Benchmark
 from bench.stopwatch import Stopwatch
 
-_PEER_SECONDS = 5.0
-
 
 class WriteCheckpoints(Benchmark):
     """Merging, encoding and writing; the peer looks at every pod for every VPA, so it is asked for some VPAs only."""
@@ -43,7 +41,7 @@ class WriteCheckpoints(Benchmark):
     def run_peer(self, turn: int) -> Run:
         """Write checkpoints for some seconds."""
         del turn
-        answer = self.duel.peer.ask("checkpoints", seconds=_PEER_SECONDS)
+        answer = self.duel.peer.ask("checkpoints", seconds=float(self.setting.choose(5, 2)))
         return answer.run(vpas=answer.count / len(CONTAINERS))
 
     def check(self) -> None:

@@ -59,7 +59,7 @@ class EmbeddedServer(Benchmark):
 
     def set_up(self) -> None:
         """Start the server."""
-        self.vpas = self.setting.choose(10_000, 1_000)
+        self.vpas = self.setting.choose(10_000, 500)
         self.events = self.setting.choose(20_000, 5_000)
         self.host = ApiHost(self.setting.folder, "--vpas", str(self.vpas), "--pods-per-vpa", "10")
         self.memory = [self.host.hosted.resident_bytes]

@@ -52,7 +52,7 @@ class PlanRound(Benchmark):
 
     def set_up(self) -> None:
         """Make the cluster, for us as our caches hold it."""
-        shape = self.setting.shape(Shape(10_000, 10), Shape(2_000, 10))
+        shape = self.setting.shape(Shape(10_000, 10), Shape(4_000, 2))
         created = first_tick(datetime.now(UTC))
         scene = {
             "vpas": list(vpas(shape, created)),

@@ -105,8 +105,9 @@ class WebhookBenchmark(Benchmark):
 
     def set_up(self) -> None:
         """Start the API server and both webhooks."""
+        self.turns = self.setting.choose(self.turns, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
-        shape = self.shape = Shape(self.setting.choose(10_000, 2_000), self.pods_per_vpa)
+        shape = self.shape = Shape(self.setting.choose(10_000, 1_000), self.pods_per_vpa)
         size = "--vpas", str(shape.vpas), "--pods-per-vpa", str(shape.pods_per_vpa)
         self.host = ApiHost(self.setting.folder, *size, "--controllers", "--plain", *self.host_flags())
         self.bodies = self.setting.folder / "reviews.json"

@@ -69,6 +69,7 @@ def test_rows_of_the_recommender_have_a_peer_and_make_sure_that_it_did_the_same(
         ("performance:S-1", "S-1/watch", "ours >= 5000/s", False),
         ("performance:S-1", "S-1/memory", "ours <= 8GiB", False),
         ("performance:S-2", "S-2", "ours <= 60s", True),
+        ("performance:C-1", "C-1", "ratio >= 1", False),
     ],
 )
 def test_every_figure_is_judged_as_its_row_says(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.figures import Bound, Figure, Run, Spread, Target, Unit, amount, fitted_exponent, percentile
+from bench.figures import Bound, Figure, Run, Spread, Target, Unit, amount, fitted_exponent, measured, percentile
 
 
 def spread(*values: float) -> Spread:
@@ -87,6 +87,18 @@ def test_a_target_is_met_exactly_at_its_bound(bound: Bound, at: float, beyond: f
     assert judged(beyond) is False
 
 
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (Target(Bound.RATIO_AT_LEAST, 80), "ratio >= 80"),
+        (Target(Bound.OURS_AT_MOST, 1.05, Unit.EXPONENT), "ours <= 1.05"),
+        (Target(Bound.OURS_AT_LEAST, 20_000, Unit.PER_SECOND), "ours >= 20000/s"),
+    ],
+)
+def test_a_target_in_words(target: Target, text: str) -> None:
+    assert target.text() == text
+
+
 def test_a_ratio_needs_a_peer() -> None:
     alone = Figure("X", spread(1.0), target=Target(Bound.RATIO_AT_LEAST, 1))
     assert alone.ratio is None
@@ -115,6 +127,29 @@ def test_the_detail_tells_spread_cpu_time_and_note() -> None:
 )
 def test_amounts_have_three_digits_and_small_times_are_milliseconds(value: float, unit: Unit, text: str) -> None:
     assert amount(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "seconds"),
+    [
+        (0.0999, Unit.SECONDS, 0.0999),
+        (123.4, Unit.SECONDS, 123.0),
+        (-0.04, Unit.SECONDS, -0.04),
+        (0.05, Unit.MILLISECONDS, 0.00005),
+        (1e-9, Unit.SECONDS, 1e-9),
+        (1.5, Unit.GIBIBYTES, 1.5),
+        (20000.0, Unit.PER_SECOND, 20000.0),
+        (1.05, Unit.EXPONENT, 1.05),
+    ],
+)
+def test_amounts_can_be_read_again(value: float, unit: Unit, seconds: float) -> None:
+    assert measured(amount(value, unit)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["-", "", "fast", "3 s", "3h", "ms"])
+def test_what_is_no_amount_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no measure"):
+        measured(text)
 
 
 def test_percentiles_are_measures_that_occurred() -> None:
