@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from e2e.cluster.errors import ClusterError
-from e2e.parity.process.campaign import DEFAULT_CASES, PARTS, Wishes, run, tell
+from e2e.parity.process.campaign import DEFAULT_CASES, ON_REQUEST, PARTS, Wishes, run, tell
 from e2e.parity.process.upstream import find_upstream
 
 
@@ -29,7 +29,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m e2e.parity.process", description="Our processes and upstream's own on equal simulated clusters."
     )
-    parser.add_argument("--only", choices=PARTS, action="append", help="one part, may be repeated; all by default")
+    parser.add_argument(
+        "--only",
+        choices=(*PARTS, *ON_REQUEST),
+        action="append",
+        help=f"one part, may be repeated; all but {', '.join(ON_REQUEST)} by default",
+    )
     about = f"about how many cases on made-up clusters (default {DEFAULT_CASES})"
     parser.add_argument("--cases", type=int, default=DEFAULT_CASES, help=about)
     parser.add_argument("--seed", default="1", help="what the clusters are made up from (default 1)")

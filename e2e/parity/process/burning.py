@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,10 +13,11 @@ from pathlib import Path
 from e2e.parity.process.copies import check_alive
 from e2e.parity.process.differences import Difference, Report
 from e2e.parity.process.engines import Engine, Program, Side
+from e2e.parity.process.ports import free_port
 from e2e.parity.process.upstream import NAMESPACE, Upstream
 from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
 from evenkeel.simulator.api.requestlog import RecordedCall
-from evenkeel.simulator.api.serving import LOOPBACK, Endpoint, serve
+from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.clock import SpeedClock
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.kubelet.settings import Timing
@@ -181,7 +181,7 @@ class Site:
         kubeconfig = self.endpoint.write_kubeconfig(self.folder / f"{name}.kubeconfig", token)
         flags = _FLAGS[program]
         if program is Program.ADMISSION:
-            port = _free_port()
+            port = free_port()
             await self.cluster.expose(NAMESPACE, _WEBHOOK, port)
             flags = (
                 *flags,
@@ -242,11 +242,3 @@ def _refused(calls: Sequence[RecordedCall], *, expected: bool) -> list[str]:
         if not 200 <= call.status < 300 and ((call.verb, int(call.status)) in _NOT_THERE_YET) is expected
     }
     return sorted(found)
-
-
-def _free_port() -> int:
-    """Return a port that nobody listens on; upstream's webhook takes no port 0."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,9 +18,13 @@ from e2e.parity.process.rounds import Course, RoundCutOffError
 from e2e.parity.process.side_by_side import play_side_by_side
 from e2e.parity.process.trials import TRIALS, Trial, compare_takeovers
 from e2e.parity.process.upstream import Upstream, find_upstream
+from e2e.parity.process.whole.trial import compare_on_embedded, compare_on_real
 
-BURN, DEMO, TAKEOVER = "burn", "demo", "takeover"
-PARTS = (BURN, DEMO, TAKEOVER, *(program.value for program in TRIALS))
+BURN, DEMO, TAKEOVER, WHOLE, REAL = "burn", "demo", "takeover", "whole", "real"
+PARTS = (BURN, DEMO, TAKEOVER, WHOLE, *(program.value for program in TRIALS))
+ON_REQUEST = (REAL,)
+"""Parts that need what not every machine has, here etcd."""
+
 DEFAULT_CASES = 500
 _WIDTH = 3000
 _SHARES = {Program.UPDATER: 0.25, Program.RECOMMENDER: 0.3, Program.ADMISSION: 0.45}
@@ -31,7 +35,7 @@ class Wishes:
     """What was asked for.
 
     Args:
-        parts: Which parts, of ``PARTS``.
+        parts: Which parts, of ``PARTS`` and ``ON_REQUEST``.
         cases: About how many cases on made-up clusters.
         seed: From what they are made up.
     """
@@ -80,6 +84,9 @@ def _parts(wishes: Wishes, upstream: Upstream) -> Iterator[tuple[str, Callable[[
         yield DEMO, partial(play_side_by_side, upstream)
     if TAKEOVER in wishes.parts:
         yield TAKEOVER, partial(_try, compare_takeovers, f"{wishes.seed}/{TAKEOVER}", upstream)
+    for place, compare in ((WHOLE, compare_on_embedded), (REAL, compare_on_real)):
+        if place in wishes.parts:
+            yield place, partial(_try, compare, wishes.seed, upstream)
     for program, number in clusters(wishes):
         trial, _ = TRIALS[program]
         yield f"{program.value}-{number}", partial(_try, trial, f"{wishes.seed}/{number}", upstream)

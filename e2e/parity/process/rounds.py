@@ -9,7 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from e2e.parity.process.copies import Copy, check_alive
+from e2e.parity.process.copies import ClusterCopy, check_alive
+from e2e.parity.process.engines import Program
 from evenkeel.simulator.api.fields import JsonObject
 from evenkeel.simulator.api.requestlog import RecordedCall
 from evenkeel.simulator.processes.program import RunningProgram
@@ -61,12 +62,26 @@ async def with_time_enough(course: Course, run: Callable[[Course], Awaitable[T]]
             seconds *= 2
 
 
-async def round_begins(copy: Copy, running: RunningProgram, number: int, is_beginning: IsBeginning) -> None:
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A program whose rounds are watched.
+
+    Args:
+        copy: Where it is at work.
+        program: Which one it is.
+        running: The process.
+    """
+
+    copy: ClusterCopy
+    program: Program
+    running: RunningProgram
+
+
+async def round_begins(watched: Watched, number: int, is_beginning: IsBeginning) -> None:
     """Wait until a round begins.
 
     Args:
-        copy: Where the program is at work.
-        running: The program.
+        watched: The program.
         number: Of the round; the first one is 1.
         is_beginning: Says whether a call begins a round.
 
@@ -75,8 +90,8 @@ async def round_begins(copy: Copy, running: RunningProgram, number: int, is_begi
         TimeoutError: The round does not begin.
     """
     async with asyncio.timeout(_START_SECONDS):
-        while sum(is_beginning(call) for call in copy.server.requests.calls()) < number:
-            check_alive(running)
+        while sum(is_beginning(call) for call in watched.copy.calls(watched.program)) < number:
+            check_alive(watched.running)
             await asyncio.sleep(_POLL_SECONDS)
 
 

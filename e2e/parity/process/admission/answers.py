@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import socket
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from e2e.parity.process.admission.cluster import AdmissionCluster, Review
 from e2e.parity.process.calls import ordered
 from e2e.parity.process.copies import check_alive, open_copy
 from e2e.parity.process.engines import Engine, Program
+from e2e.parity.process.ports import free_port
 from e2e.parity.process.rounds import UNLIMITED, Course
 from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, rows, text, texts
@@ -55,8 +55,8 @@ async def answers(cluster: AdmissionCluster, engine: Engine, course: Course) -> 
         TimeoutError: It does not come to know the cluster.
     """
     async with open_copy((*course.definitions, *cluster.objects), course.folder) as copy:
-        trust, flags = await asyncio.to_thread(_certificates, course.folder)
-        port = _free_port()
+        trust, flags = await asyncio.to_thread(certificates, course.folder)
+        port = free_port()
         flags = (*cluster.flags, *flags, f"--port={port}", "--register-webhook=false", *UNLIMITED)
         async with (
             copy.running(engine, Program.ADMISSION, flags) as running,
@@ -126,17 +126,22 @@ def _noted(operation: JsonObject) -> JsonObject:
     """Return an operation with the notes of each container in order, which upstream takes from maps (admission 7.2)."""
     if text(operation, "path") != _NOTES:
         return operation
-    head, colon, notes = text(operation, "value").partition(": ")
+    return {**operation, "value": ordered_notes(text(operation, "value"))}
+
+
+def ordered_notes(told: str) -> str:
+    """Return what the annotation ``vpaUpdates`` says with the notes of each container in order (admission 7.2)."""
+    head, colon, notes = told.partition(": ")
     parts = [part.partition(": ") for part in notes.split("; ")]
     sorted_parts = "; ".join(f"{name}: {', '.join(sorted(listed.split(', ')))}" for name, _, listed in parts)
-    return {**operation, "value": f"{head}{colon}{sorted_parts}"}
+    return f"{head}{colon}{sorted_parts}"
 
 
 def _status(status: JsonObject) -> JsonObject:
     """Return a refusal with its causes, those on amounts sorted: upstream takes amounts from a map."""
     details = child(status, "details")
     causes: list[str] = []
-    for _, run in groupby(rows(details, "causes"), key=_listed_in):
+    for _, run in groupby(rows(details, "causes"), key=listed_in):
         causes += sorted(f"{text(row, 'reason')} at {text(row, 'field')}" for row in run)
     shown = {key: details.get(key) for key in ("name", "group", "kind")}
     return {
@@ -146,13 +151,13 @@ def _status(status: JsonObject) -> JsonObject:
     }
 
 
-def _listed_in(cause: JsonObject) -> str:
+def listed_in(cause: JsonObject) -> str:
     """Return the list of amounts that an error is about an entry of, or just its field."""
     field = text(cause, "field")
     return field.rpartition("[")[0] if field.endswith("]") else field
 
 
-def _certificates(folder: Path) -> tuple[ssl.SSLContext, tuple[str, ...]]:
+def certificates(folder: Path) -> tuple[ssl.SSLContext, tuple[str, ...]]:
     """Write certificates for a webhook, and return what trusts them and the flags that name them."""
     authority = Authority()
     issued = authority.issue(LOOPBACK)
@@ -167,11 +172,3 @@ def _certificates(folder: Path) -> tuple[ssl.SSLContext, tuple[str, ...]]:
         path.write_bytes(content)
     trust = ssl.create_default_context(cadata=authority.certificate_pem.decode())
     return trust, tuple(f"--{name}={folder / name}.pem" for name in files)
-
-
-def _free_port() -> int:
-    """Return a port that nobody listens on; upstream's webhook takes no port 0."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

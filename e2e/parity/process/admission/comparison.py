@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from e2e.parity.process.admission.answers import Answer
 from e2e.parity.process.admission.cluster import AdmissionCluster, Review
+from e2e.parity.process.admission.partings import amounts_rule
 from e2e.parity.process.differences import Difference, first_apart
 from evenkeel.simulator.api.fields import JsonObject, rows, text
 
@@ -78,7 +79,13 @@ def _rule_of(theirs: Answer, ours: Answer) -> str:
     patches = [[(text(op, "op"), text(op, "path")) for op in rows(side, "patch")] for side in (one, other)]
     if patches[0] != patches[1]:
         return "7.2 (which operations)"
-    notes = [op for op in rows(one, "patch") if op not in rows(other, "patch")]
-    if notes and all(text(op, "path").startswith("/metadata/annotations/") for op in notes):
-        return "7.3"
-    return "7.1 or limits (the amounts)"
+    changes = [op for op in rows(one, "patch") if op not in rows(other, "patch")]
+    if changes and all(text(op, "path").startswith("/metadata/annotations/") for op in changes):
+        return "7.3 (the annotations)"
+    notes = [next((text(op, "value") for op in rows(side, "patch") if _has_notes(op)), "") for side in (one, other)]
+    return amounts_rule(notes[0], notes[1], [text(op, "path") for op in changes])
+
+
+def _has_notes(operation: JsonObject) -> bool:
+    """Say whether an operation writes the annotation that tells what was done to amounts."""
+    return text(operation, "path") == "/metadata/annotations/vpaUpdates"

@@ -21,6 +21,31 @@ from evenkeel.simulator.api.fields import JsonObject, child, ensure, text
 _NAMESPACES = {surroundings.FREE: 0.7, surroundings.CONTAINER_LIMITED: 0.2, surroundings.IGNORED: 0.1}
 _STEPS = (timedelta(minutes=1), timedelta(minutes=30), timedelta(hours=5), timedelta(hours=13), timedelta(hours=26))
 Frame = tuple[JsonObject, ...]
+RARE_FLAGS = (
+    "--pod-recommendation-min-memory-mb=10",
+    "--pod-recommendation-min-cpu-millicores=1",
+    "--target-cpu-percentile=0.5",
+    "--target-memory-percentile=0.99",
+    "--recommendation-margin-fraction=0.333",
+    "--recommendation-lower-bound-cpu-percentile=0.1",
+    "--recommendation-upper-bound-memory-percentile=1",
+    "--round-cpu-millicores=25",
+    "--round-memory-bytes=1048576",
+    "--humanize-memory",
+    "--cpu-histogram-decay-half-life=6h",
+    "--memory-histogram-decay-half-life=36h",
+    "--memory-aggregation-interval=5h",
+    "--memory-aggregation-interval-count=20",
+    "--confidence-interval-cpu=2h",
+    "--confidence-interval-memory=7h",
+    "--oom-bump-up-ratio=1.7",
+    "--oom-min-bump-up-bytes=1000",
+    "--cpu-integer-post-processor-enabled",
+    "--container-recommendation-max-allowed-cpu=700m",
+    "--container-recommendation-max-allowed-memory=1Gi",
+    "--memory-saver",
+)
+"""Flags that some recommenders are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,31 +198,7 @@ class ClusterMaker:
             f"--checkpoints-gc-interval={dice.pick(('1s', '10m'))}",
             f"--update-worker-count={dice.pick((1, 10))}",
         ]
-        rare = (
-            "--pod-recommendation-min-memory-mb=10",
-            "--pod-recommendation-min-cpu-millicores=1",
-            "--target-cpu-percentile=0.5",
-            "--target-memory-percentile=0.99",
-            "--recommendation-margin-fraction=0.333",
-            "--recommendation-lower-bound-cpu-percentile=0.1",
-            "--recommendation-upper-bound-memory-percentile=1",
-            "--round-cpu-millicores=25",
-            "--round-memory-bytes=1048576",
-            "--humanize-memory",
-            "--cpu-histogram-decay-half-life=6h",
-            "--memory-histogram-decay-half-life=36h",
-            "--memory-aggregation-interval=5h",
-            "--memory-aggregation-interval-count=20",
-            "--confidence-interval-cpu=2h",
-            "--confidence-interval-memory=7h",
-            "--oom-bump-up-ratio=1.7",
-            "--oom-min-bump-up-bytes=1000",
-            "--cpu-integer-post-processor-enabled",
-            "--container-recommendation-max-allowed-cpu=700m",
-            "--container-recommendation-max-allowed-memory=1Gi",
-            "--memory-saver",
-        )
         only = dice.weighted(
             {"": 0.5, "--ignored-vpa-object-namespaces=ignored": 0.35, "--vpa-object-namespace=free": 0.15}
         )
-        return (*usual, *dice.some(rare, 0.2), *([only] if only else []))
+        return (*usual, *dice.some(RARE_FLAGS, 0.2), *([only] if only else []))

@@ -7,11 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from autoscaling.quantity import Quantity
+from autoscaling.resources import CONTROLLED
 from e2e.parity.process.differences import Difference, first_apart
 from e2e.parity.process.recommender.cluster import RecommenderCluster
+from e2e.parity.process.recommender.partings import VECTORS, Arithmetic, History, first_step_apart
 from e2e.parity.process.recommender.rounds import Key, State, Write
+from evenkeel.comparison.shell.flags import side_settings
 from evenkeel.simulator.api.fields import JsonObject, child, copy_of, rows, text
+from evenkeel.simulator.api.fields import number as number_at
 from evenkeel.simulator.clock import EPOCH, parse_rfc3339
+from recommender.amounts import from_quantity
 
 _ROUNDING = 1e-9
 _EPSILON = 1e-4
@@ -20,11 +26,11 @@ _USUAL_HALF_LIFE = timedelta(hours=24)
 _RULES = (
     ("spec", "6.3"),
     ("status.version", "6.3"),
-    ("status.totalSamplesCount", "2.1 (which samples count)"),
-    ("status.firstSampleStart", "2.1 (which samples count)"),
-    ("status.lastSampleStart", "2.1 (which samples count)"),
-    ("status.cpuHistogram", "1.3 and 2.1 (the CPU histogram)"),
-    ("status.memoryHistogram", "2.2 and 2.3 (peaks and OOM kills)"),
+    ("status.totalSamplesCount", "aggregation, recommender 2.1 (which samples count)"),
+    ("status.firstSampleStart", "aggregation, recommender 2.1 (which samples count)"),
+    ("status.lastSampleStart", "aggregation, recommender 2.1 (which samples count)"),
+    ("status.cpuHistogram", "aggregation, recommender 1.3 and 2.1 (the CPU histogram)"),
+    ("status.memoryHistogram", "aggregation, recommender 2.2 and 2.3 (peaks and OOM kills)"),
 )
 """Rules behind the parts of a checkpoint, in the order in which one leads to the next."""
 
@@ -82,7 +88,7 @@ class Comparison:
                 self.rounded += 1
                 continue
             self._seen.add(key)
-            rule = "6.3 (which checkpoints there are)" if one is None or other is None else _rule_of(one, other)
+            rule = "6.3 (which checkpoints there are)" if one is None or other is None else stored_rule(one, other)
             yield self._difference(number, f"checkpoint {key[0]}/{key[1]}", rule, apart)
 
     def _statuses(
@@ -96,7 +102,26 @@ class Comparison:
             apart = first_apart(theirs, ours)
             if apart is not None:
                 self._seen.add(key)
-                yield self._difference(number, f"VPA {key[0]}/{key[1]}", _status_rule(theirs, ours), apart)
+                rule = _status_rule(theirs, ours) or self._estimation_rule(key, now[0], theirs, ours)
+                yield self._difference(number, f"VPA {key[0]}/{key[1]}", rule, apart)
+
+    def _estimation_rule(self, key: Key, state: State, theirs: JsonObject, ours: JsonObject) -> str:
+        """Return the step at which the first amounts part that differ, or the section about conditions."""
+        entries = [rows(side, "recommendation", "containerRecommendations") for side in (theirs, ours)]
+        settings = side_settings(self.cluster.flags)
+        for vector in VECTORS:
+            for one, other in zip(*entries, strict=True):
+                for resource in CONTROLLED:
+                    amounts = [text(side, vector, resource) for side in (one, other)]
+                    if amounts[0] == amounts[1]:
+                        continue
+                    if not all(amounts):
+                        return f"4.1 (which resources, {vector})"
+                    history = history_of(state.checkpoints.get((key[0], f"{key[1]}-{text(one, 'containerName')}"), {}))
+                    arithmetic = Arithmetic(settings, resource, len(entries[0]), history)
+                    whole = [from_quantity(Quantity.parse(amount), resource) for amount in amounts]
+                    return f"{first_step_apart(arithmetic, vector, whole[0], whole[1]).value} ({vector}.{resource})"
+        return "recommender 5 (conditions)"
 
     def _writes(self, number: int, theirs: State, ours: State) -> Iterator[Difference]:
         for write in sorted({*theirs.writes, *ours.writes}):
@@ -114,7 +139,8 @@ class Comparison:
         place = f", at {path}" if path else ""
         hints = (f"flags: {' '.join(self.cluster.flags)}",)
         case = f"seed {self.cluster.seed}, round {number + 1}, {what}"
-        return Difference(case, f"recommender {rule}{place}", str(theirs), str(ours), hints)
+        named = rule if "recommender" in rule else f"recommender {rule}"
+        return Difference(case, f"{named}{place}", str(theirs), str(ours), hints)
 
 
 def _is_new_wording(write: Write, state: State) -> bool:
@@ -182,7 +208,7 @@ def _is_cut_off(bucket: str, has: JsonObject, lacks: JsonObject) -> bool:
     return is_outside and share * total < _EPSILON
 
 
-def _rule_of(theirs: JsonObject, ours: JsonObject) -> str:
+def stored_rule(theirs: JsonObject, ours: JsonObject) -> str:
     """Return the first rule at which two checkpoints part."""
     for path, rule in _RULES:
         parts = path.split(".")
@@ -208,17 +234,23 @@ def _with_transitions(status: JsonObject, before: JsonObject) -> JsonObject:
     return copy
 
 
+def history_of(checkpoint: JsonObject) -> History:
+    """Return how much history a checkpoint tells of."""
+    status = child(checkpoint, "status")
+    first, last = (text(status, name) for name in ("firstSampleStart", "lastSampleStart"))
+    return History(
+        parse_rfc3339(first) if first else None,
+        parse_rfc3339(last) if last else None,
+        number_at(status, "totalSamplesCount"),
+    )
+
+
 def _status_rule(theirs: JsonObject, ours: JsonObject) -> str:
-    """Return the first rule at which two statuses part whose checkpoints are equal."""
+    """Return the first rule before the estimation at which two statuses part; empty where that is later."""
     conditions = [{text(row, "type"): row for row in rows(side, "conditions")} for side in (theirs, ours)]
     for kind, rule in (("ConfigUnsupported", "11 (the target)"), ("NoPodsMatched", "3.2 (the pods)")):
         if conditions[0].get(kind) != conditions[1].get(kind):
             return rule
     entries = [rows(side, "recommendation", "containerRecommendations") for side in (theirs, ours)]
     names = [[text(row, "containerName") for row in side] for side in entries]
-    if names[0] != names[1]:
-        return "4.1 (which containers)"
-    for vector, rule in (("uncappedTarget", "4.2"), ("target", "4.4"), ("lowerBound", "4.2"), ("upperBound", "4.2")):
-        if any(one.get(vector) != other.get(vector) for one, other in zip(*entries, strict=True)):
-            return f"{rule} ({vector})"
-    return "5"
+    return "4.1 (which containers)" if names[0] != names[1] else ""

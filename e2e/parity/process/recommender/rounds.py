@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from e2e.parity.process.calls import WRITES, step_of
-from e2e.parity.process.copies import Copy, open_copy
+from e2e.parity.process.copies import ClusterCopy, open_copy
 from e2e.parity.process.engines import Engine, Program
 from e2e.parity.process.recommender import checkpoints
 from e2e.parity.process.recommender.cluster import RecommenderCluster
@@ -17,13 +17,13 @@ from e2e.parity.process.rounds import (
     UNLIMITED,
     Course,
     RoundCutOffError,
+    Watched,
     check_lengths,
     round_begins,
     split,
     until,
 )
 from e2e.parity.process.world import scalers
-from evenkeel.simulator.api.external_metrics import UsageAsExternalMetrics
 from evenkeel.simulator.api.fields import JsonObject, text
 from evenkeel.simulator.api.requestlog import RecordedCall
 
@@ -66,10 +66,19 @@ async def run_rounds(cluster: RecommenderCluster, engines: Sequence[Engine], cou
         RoundCutOffError: A round was too short.
     """
     async with open_copy((*course.definitions, *cluster.objects), course.folder) as copy:
-        stage = _Stage(copy, cluster, course, _serve_usage(copy, cluster))
-        for engine, rounds in zip(engines, shares(len(cluster.frames), len(engines)), strict=True):
-            await stage.play(engine, rounds)
-        calls = until(copy.server.requests.calls(), stage.is_beginning, len(cluster.frames))
+        return await rounds_on(copy, cluster, engines, course)
+
+
+async def rounds_on(
+    copy: ClusterCopy, cluster: RecommenderCluster, engines: Sequence[Engine], course: Course
+) -> tuple[State, ...]:
+    """Run recommenders on a copy of a cluster; see ``run_rounds``."""
+    held = HeldFrame(cluster.frames)
+    await copy.tell_usage(held, cluster.external)
+    stage = _Stage(copy, cluster, course, held)
+    for engine, rounds in zip(engines, shares(len(cluster.frames), len(engines)), strict=True):
+        await stage.play(engine, rounds)
+    calls = until(copy.calls(Program.RECOMMENDER), stage.is_beginning, len(cluster.frames))
     rounds_of_calls = split(calls, stage.is_beginning)
     # What comes late besides are targets looked at for the next round, before it asks for usage.
     check_lengths(rounds_of_calls, course.seconds, WRITES)
@@ -94,7 +103,7 @@ class _Stage:
         found: What was stored after each round.
     """
 
-    copy: Copy
+    copy: ClusterCopy
     cluster: RecommenderCluster
     course: Course
     usage: HeldFrame
@@ -110,29 +119,22 @@ class _Stage:
         flags = (*self.cluster.flags, f"--recommender-interval={self.course.seconds}s", *UNLIMITED)
         is_last = rounds.stop == len(self.cluster.frames)
         async with self.copy.running(engine, Program.RECOMMENDER, flags) as running:
+            watched = Watched(self.copy, Program.RECOMMENDER, running)
             for number in rounds:
-                await round_begins(self.copy, running, number + 1, self.is_beginning)
+                await round_begins(watched, number + 1, self.is_beginning)
                 await asyncio.sleep(self.course.seconds / 2)
-                self.found.append(_stored(self.copy))
+                # Told now rather than at the end, as all rounds are run again where one was too short.
+                so_far = split(self.copy.calls(Program.RECOMMENDER), self.is_beginning)
+                check_lengths(so_far, self.course.seconds, WRITES)
+                self.found.append(await _stored(self.copy))
                 self.usage.go_on()
                 for change in self.cluster.changes[number] if number < len(self.cluster.changes) else ():
-                    change.apply(self.copy.server)
+                    await self.copy.apply(change)
             if is_last:
-                await round_begins(self.copy, running, rounds.stop + 1, self.is_beginning)
-        begun = sum(self.is_beginning(call) for call in self.copy.server.requests.calls())
+                await round_begins(watched, rounds.stop + 1, self.is_beginning)
+        begun = sum(self.is_beginning(call) for call in self.copy.calls(Program.RECOMMENDER))
         if not is_last and begun > rounds.stop:
             raise RoundCutOffError("a recommender began one more round before it had ended")
-
-
-def _serve_usage(copy: Copy, cluster: RecommenderCluster) -> HeldFrame:
-    """Serve the use of pods, where the cluster's recommenders look for it."""
-    held = HeldFrame(cluster.frames)
-    if cluster.external is None:
-        copy.server.metrics = held
-    else:
-        external = cluster.external
-        copy.server.serve_external(UsageAsExternalMetrics(held, external.metrics, external.container_label))
-    return held
 
 
 def asks_for_all_usage(call: RecordedCall) -> bool:
@@ -140,11 +142,10 @@ def asks_for_all_usage(call: RecordedCall) -> bool:
     return call.verb == "list" and call.path.startswith(_METRICS)
 
 
-def _stored(copy: Copy) -> tuple[Mapping[Key, JsonObject], Mapping[Key, JsonObject]]:
+async def _stored(copy: ClusterCopy) -> tuple[Mapping[Key, JsonObject], Mapping[Key, JsonObject]]:
     """Return the statuses of all VPAs, and all checkpoints without their metadata."""
-    store = copy.server.store
-    statuses = {_key(one): _part(one, "status") for one in store.list(scalers.API_VERSION, scalers.KIND)}
-    stored = store.list(checkpoints.API_VERSION, checkpoints.KIND)
+    statuses = {_key(one): _part(one, "status") for one in await copy.objects(scalers.API_VERSION, scalers.KIND)}
+    stored = await copy.objects(checkpoints.API_VERSION, checkpoints.KIND)
     return statuses, {_key(one): {"spec": one.get("spec"), "status": _part(one, "status")} for one in stored}
 
 

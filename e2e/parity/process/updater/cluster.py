@@ -39,6 +39,7 @@ class UpdaterCluster:
         twins: One name for all pods of a workload that differ in nothing but name and uid.
         boosted: Pods whose start-up boost the updater takes back whenever it can, round or no round.
         is_alive: Whether the admission controller seems to live.
+        drawn: All workloads, whether they have pods or not.
     """
 
     seed: str
@@ -49,6 +50,7 @@ class UpdaterCluster:
     twins: Mapping[PodKey, str]
     boosted: frozenset[PodKey]
     is_alive: bool
+    drawn: tuple[Workload, ...] = field(default=(), repr=False)
 
     @property
     def scalers(self) -> list[JsonObject]:
@@ -66,6 +68,7 @@ class _Draft:
     resizing: dict[str, list[JsonObject]] = field(default_factory=dict)
     workloads: dict[PodKey, str] = field(default_factory=dict)
     twins: dict[PodKey, str] = field(default_factory=dict)
+    drawn: list[Workload] = field(default_factory=list)
 
 
 class ClusterMaker:
@@ -104,13 +107,24 @@ class ClusterMaker:
         flags = self._flags()
         objects = tuple(draft.objects)
         boosted = frozenset(draft.boosted if self._takes_boosts_back else ())
-        return UpdaterCluster(self._seed, flags, objects, changes, draft.workloads, draft.twins, boosted, is_alive)
+        return UpdaterCluster(
+            self._seed,
+            flags,
+            objects,
+            changes,
+            draft.workloads,
+            draft.twins,
+            boosted,
+            is_alive,
+            tuple(draft.drawn),
+        )
 
     def _add_workload(self, draft: _Draft, name: str, namespace: str) -> None:
         """Make up a workload, its pods and its VPAs."""
         dice, complete = self._dice, namespace == surroundings.POD_LIMITED
         workload = self._workloads.make(name, namespace, complete=complete)
         draft.objects += workload.objects
+        draft.drawn.append(workload)
         if dice.chance(0.15):
             draft.objects.append(surroundings.disruption_budget(workload, dice.pick((0, 0, 1, 2))))
         scalers: list[JsonObject] = []

@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from e2e.parity.process.calls import Step, Told
-from e2e.parity.process.differences import Difference, first_apart
+from e2e.parity.process.differences import Difference
 from e2e.parity.process.updater.cluster import UpdaterCluster
+from e2e.parity.process.updater.partings import decision_rule, write_rule
 from e2e.parity.process.updater.rounds import Answered, Record
 from evenkeel.simulator.api.fields import as_object, child, text
-
-_RULES: Mapping[str, str] = {
-    "updates_off": "M-15",
-    "new_pods_only": "M-15",
-    "gate_off": "M-15",
-    "namespace_ignored": "M-8",
-    "target_unresolved": "M-8",
-    "boosted": "M-14",
-    "below_min_replicas": "R-3",
-    "replicas_unknown": "R-4",
-    "too_few_running": "R-6",
-    "budget_used_up": "R-6",
-    "pod_pending": "C-3",
-    "no_recommendation": "C-3",
-    "infeasible_remembered": "C-3",
-    "no_less_for_the_pod": "P-7",
-    "resize_pending": "C-5",
-    "resize_failed": "C-5",
-    "resize_timed_out": "C-5",
-    "outside_bounds": "P-5",
-    "worthwhile_change": "P-7",
-    "quick_oom": "P-6",
-    "no_start_time": "P-7",
-    "too_young": "P-7",
-    "change_too_small": "P-7",
-    "oom_without_change": "P-7",
-    "requirements_unmet": "P-9",
-    "nothing_to_apply": "X-4",
-    "resize_refused": "X-9",
-    "invalid_object": "P-2",
-    "round_ended": "M-21",
-}
-"""The rule behind each reason of our updater, to say where two decisions part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +110,12 @@ class Comparison:
     def _rule(self, number: int, theirs: Answered | None, ours: Answered | None) -> str:
         """Return the rule at which two steps part."""
         if theirs is not None and ours is not None and theirs[0].what == ours[0].what:
-            if self.cluster.twins.get(theirs[0].about) != self.cluster.twins.get(ours[0].about):
-                return "updater P-8, the order of the pods"
-            apart = first_apart(theirs[0].body, ours[0].body)
-            rule = {"patch pods/resize": "X-2 or X-3", "patch pods": "X-5"}.get(theirs[0].what, "X-10")
-            return f"updater {rule}, at {apart[0]}" if apart else f"the API server: {theirs[1]} and {ours[1]}"
+            is_alike = self.cluster.twins.get(theirs[0].about) == self.cluster.twins.get(ours[0].about)
+            return write_rule(theirs, ours, is_alike=is_alike)
         step = theirs or ours
         assert step is not None
         reason = self._reason(number, step[0].about)
-        return f"updater {_RULES.get(reason, 'M-9')}, where ours says {reason or 'nothing'} of {step[0].about[1]}"
+        return f"{decision_rule(reason)}, where ours says {reason or 'nothing'} of {step[0].about[1]}"
 
     def _reason(self, number: int, pod: tuple[str, str]) -> str:
         for name, line in self.ours.decisions[number].items():
@@ -183,20 +148,13 @@ class Comparison:
 
     def _told(self, told: Counter[Told]) -> Counter[Told]:
         """Return what was told with one name for pods that differ in nothing."""
-        uids = {
-            (str(one["kind"]), text(one, "metadata", "namespace"), text(one, "metadata", "name")): text(
-                one, "metadata", "uid"
-            )
-            for one in self.cluster.objects
-        }
         result: Counter[Told] = Counter()
         for one, count in told.items():
             kind, namespace, name = one.object
-            uid = "its own" if one.uid == uids.get(one.object) else one.uid
             twin = self.cluster.twins.get((namespace, name), name) if kind == "Pod" else name
             # A boost can be taken back twice: its pod is looked at again before the first time shows in the cache.
             often = 1 if kind == "Pod" and (namespace, name) in self.cluster.boosted else count
-            result[replace(one, object=(kind, namespace, twin), uid=uid)] += often
+            result[replace(one, object=(kind, namespace, twin))] += often
         return result
 
 
