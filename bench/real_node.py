@@ -49,11 +49,15 @@ _WATCHED: Mapping[str, str] = {
     "events": f"/api/v1/namespaces/{_NAMESPACE}/events",
 }
 _POLL_SECONDS = 0.1
+_PAUSE_SECONDS = 0.2
 _PATIENCE_SECONDS = 120.0
 
 
 class Watch:
     """Every version of the objects of one kind, with the time at which the API server told of it.
+
+    A young API server ends a watch while its cache is still being filled, so it is begun anew as often as it ends; what
+    is there is then told once more.
 
     Args:
         cluster: The cluster.
@@ -62,17 +66,29 @@ class Watch:
 
     def __init__(self, cluster: Cluster, path: str) -> None:
         words = [str(kubectl()), f"--kubeconfig={cluster.kubeconfig}", "get", "--raw", f"{path}?watch=1"]
+        self._command = cluster.namespace_command(words)
         self._seen: list[Seen] = []
-        self._process = subprocess.Popen(cluster.namespace_command(words), stdout=subprocess.PIPE)
+        self._is_over = threading.Event()
+        self._process = self._begin()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
+    def _begin(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self._command, stdout=subprocess.PIPE)
+
     def _read(self) -> None:
-        for line in self._process.stdout or ():
-            happened: JsonValue = json.loads(line)
-            changed = at(happened, "object")
-            if text_at(happened, "type") in {"ADDED", "MODIFIED"} and isinstance(changed, dict):
-                self._seen.append(Seen(time.monotonic(), changed))
+        while True:
+            with self._process as process:
+                for line in process.stdout or ():
+                    self._note(json.loads(line))
+            if self._is_over.wait(_PAUSE_SECONDS):
+                return
+            self._process = self._begin()
+
+    def _note(self, happened: JsonValue) -> None:
+        changed = at(happened, "object")
+        if text_at(happened, "type") in {"ADDED", "MODIFIED"} and isinstance(changed, dict):
+            self._seen.append(Seen(time.monotonic(), changed))
 
     def of(self, name: str, *steps: str) -> list[Seen]:
         """Return the versions of objects that have this name at some place, oldest first."""
@@ -80,9 +96,11 @@ class Watch:
 
     def stop(self) -> None:
         """End it."""
-        self._process.terminate()
-        self._process.wait()
-        self._reader.join()
+        self._is_over.set()
+        while self._reader.is_alive():
+            # Perhaps it was begun anew just now.
+            self._process.terminate()
+            self._reader.join(_PAUSE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
