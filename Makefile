@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up cluster-down lock bench bench-quick
+.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up install cluster-verify cluster-observe uninstall cluster-down lock bench bench-quick bench-curves
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -48,6 +48,7 @@ docs: setup ## Write the generated pages of docs/ anew.
 	$(BIN)/python -m evenkeel.cli.document_flags
 	$(BIN)/python -m evenkeel.cli.document_decisions
 	$(BIN)/python -m evenkeel.cli.document_switches docs/parity.md
+	$(BIN)/python -m bench.report docs/performance.md
 
 PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
 parity: setup ## Compare with upstream (needs Go); ONLY=recommender|updater|admission|process, CASES=n, SEED=s.
@@ -70,6 +71,18 @@ image: setup ## The image of the three processes, without Docker: results/image/
 cluster-up: e2e-build ## A real local cluster that stays until cluster-down; root only.
 	$(BIN)/python -m e2e.cluster up
 
+install: image ## Evenkeel as pods on the local cluster, from the image and the manifests; root only.
+	$(BIN)/python -m e2e.deployment install
+
+cluster-verify: setup ## Have a pod resized in place on the local cluster, then ask the doctor.
+	$(BIN)/python -m e2e.deployment verify
+
+cluster-observe: setup ## Follow that pod for a minute.
+	$(BIN)/python -m e2e.deployment observe
+
+uninstall: setup ## Remove Evenkeel from the local cluster.
+	$(BIN)/python -m e2e.deployment uninstall
+
 cluster-down: setup ## Take the local cluster down.
 	$(BIN)/python -m e2e.cluster down
 
@@ -78,6 +91,9 @@ bench: setup ## Measure against upstream's Go packages (needs Go); ROW=R-4 for o
 
 bench-quick: setup ## A reduced size of each benchmark, in minutes.
 	$(BIN)/python -m bench --quick $(ROW)
+
+bench-curves: setup ## How time grows from 1,000 to 100,000 containers, beside upstream's (needs Go); results in results/bench.
+	$(BIN)/python -m bench.curves
 
 lock: setup ## Resolve requirements.lock anew from pyproject.toml.
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from bench.__main__ import RESULTS
@@ -39,7 +40,7 @@ NAME = "curves"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """CPU seconds of a row at each of ``SIZES``.
+    """CPU seconds of a row at each of ``SIZES``, or at the first ones where the others are not measured yet.
 
     Args:
         row: The row.
@@ -54,20 +55,22 @@ class Curve:
     @property
     def exponents(self) -> tuple[float, float]:
         """The fitted exponents of ours and of the peer: 1 where time grows as the number of containers does."""
-        containers = [shape.containers for shape in SIZES.values()]
+        containers = [shape.containers for shape in SIZES.values()][: len(self.ours)]
         return fitted_exponent(containers, self.ours), fitted_exponent(containers, self.peer)
 
 
 def curves(figures: Sequence[tuple[str, float, float]]) -> list[Curve]:
-    """Return the curves of rows that were measured at every size.
+    """Return the curves of rows that were measured at two sizes at least, from the smallest one on.
 
     Args:
         figures: Names such as ``R-1/10k``, CPU seconds of ours and of the peer.
     """
     sides = {name: (ours, peer) for name, ours, peer in figures}
-    rows = [row for row in CURVES if all(f"{row}/{size}" in sides for size in SIZES)]
-    points = {row: [sides[f"{row}/{size}"] for size in SIZES] for row in rows}
-    return [Curve(row, tuple(p[0] for p in points[row]), tuple(p[1] for p in points[row])) for row in rows]
+    points = {
+        row: [sides[name] for name in takewhile(sides.__contains__, (f"{row}/{size}" for size in SIZES))]
+        for row in CURVES
+    }
+    return [Curve(row, *zip(*each, strict=True)) for row, each in points.items() if len(each) > 1]
 
 
 def exponent_figure(curve: Curve) -> Figure:

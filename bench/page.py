@@ -127,7 +127,7 @@ def growth(page: str) -> list[Curve]:
     """
     rows = {(row, side): cells for row, _, side, *cells in _rows(GROWTH.read(page), len(_GROWTH_HEAD))}
     return [
-        Curve(row, *(tuple(map(measured, rows[row, side][:-1])) for side in _SIDES))
+        Curve(row, *(tuple(measured(cell) for cell in rows[row, side][:-1] if cell != _NONE) for side in _SIDES))
         for row in CURVES
         if all((row, side) in rows for side in _SIDES)
     ]
@@ -177,7 +177,8 @@ def _growth_cells(curve: Curve) -> Iterator[tuple[str, ...]]:
     texts = [[amount(seconds, Unit.SECONDS) for seconds in side] for side in (curve.ours, curve.peer)]
     shown = Curve(curve.row, *(tuple(map(measured, side)) for side in texts))
     for side, cells, exponent in zip(_SIDES, texts, shown.exponents, strict=True):
-        yield curve.row, CURVES[curve.row], side, *cells, f"{exponent:.2f}"
+        missing = [_NONE] * (len(SIZES) - len(cells))
+        yield curve.row, CURVES[curve.row], side, *cells, *missing, f"{exponent:.2f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -38,7 +38,11 @@ def test_exponents_are_those_of_time_over_containers(
     assert (figure.ours.median, figure.peer.median) == curve.exponents
 
 
-def test_rows_that_were_measured_at_every_size_are_curves_and_others_are_left_out() -> None:
+def test_rows_that_were_measured_at_two_sizes_are_curves_and_others_are_left_out() -> None:
     whole = [(f"R-4/{size}", 1.0 + place, 10.0 + place) for place, size in enumerate(SIZES)]
-    part = [("R-1/1k", 0.1, 0.2), ("R-1/10k", 0.1, 0.2), ("R-4/1k/wall", 7.0, 7.0), ("R-4/exponent", 7.0, 7.0)]
-    assert curves([*part, *reversed(whole)]) == [Curve("R-4", (1.0, 2.0, 3.0), (10.0, 11.0, 12.0))]
+    part = [("R-1/1k", 0.1, 0.2), ("R-1/10k", 1.0, 20.0), ("R-4/1k/wall", 7.0, 7.0), ("R-4/exponent", 7.0, 7.0)]
+    others = [("R-2/1k", 0.1, 0.2), ("R-3/1k", 0.1, 0.2), ("R-3/100k", 0.1, 0.2)]
+    short, full = curves([*part, *others, *reversed(whole)])
+    assert full == Curve("R-4", (1.0, 2.0, 3.0), (10.0, 11.0, 12.0))
+    assert short == Curve("R-1", (0.1, 1.0), (0.2, 20.0))
+    assert short.exponents == pytest.approx((1.0, 2.0))

@@ -81,8 +81,15 @@ def test_new_curves_take_the_place_of_all() -> None:
     assert lines(page) == lines(render(PAGE))
 
 
+def test_sizes_that_are_not_measured_yet_have_dashes() -> None:
+    page = render(PAGE.replace("10ms | 0.1s |", "10ms | - |").replace("1s | 100s |", "1s | - |"))
+    assert f"| R-4 | {CURVES['R-4']} | ours | 1ms | 10ms | - | 1.00 |\n" in page
+    assert f"| R-4 | {CURVES['R-4']} | upstream | 10ms | 1s | - | 2.00 |\n" in page
+    assert render(page) == page
+
+
 @pytest.mark.parametrize(
-    ("row", "without"), [("| R-4 | 0.2s | 2s |", "| R-4 | 0.2s |"), ("| ours | 1ms |", "| ours | - |")]
+    ("row", "without"), [("| R-4 | 0.2s | 2s |", "| R-4 | 0.2s |"), ("| ours | 1ms |", "| ours | fast |")]
 )
 def test_rows_that_cannot_be_read_are_refused(row: str, without: str) -> None:
     with pytest.raises(ValueError, match=r"should have 7|is no measure"):
