@@ -51,6 +51,7 @@ def test_the_wheel_has_its_console_scripts_and_licence(wheel: Path) -> None:
     assert set(points["console_scripts"]) == {
         "evenkeel",
         "kubectl-evenkeel",
+        "kubectl_complete-evenkeel",
         "evenkeel-recommender",
         "evenkeel-updater",
         "evenkeel-admission-controller",

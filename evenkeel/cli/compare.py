@@ -28,6 +28,7 @@ from evenkeel.cli.options import (
 from evenkeel.cli.printing import emit, warn
 from evenkeel.cli.process_flags import RECOMMENDER, find_process
 from evenkeel.cli.session import NotReadableError, Session, read_all
+from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.comparison.comparing import Sides, compare
 from evenkeel.comparison.page import page
 from evenkeel.comparison.report import Measure, Report, report, report_blocks
@@ -156,8 +157,8 @@ def run(
     """Print the report; the status says whether anything is too far apart."""
     source = PrometheusSource(prometheus, _token(prometheus_token_file), pod_label, container_label)
     wishes = Wishes(
-        given_settings(_OPTIONS[ApiGroup.EVENKEEL], our_flags) if our_flags else None,
-        given_settings(_OPTIONS[ApiGroup.UPSTREAM], their_flags) if their_flags else None,
+        _given(ApiGroup.EVENKEEL, our_flags),
+        _given(ApiGroup.UPSTREAM, their_flags),
         window,
         source if prometheus else None,
         percentile,
@@ -173,6 +174,14 @@ def run(
         raise typer.Exit(_APART)
     if found.problems:
         raise typer.Exit(_UNREADABLE)
+
+
+def _given(group: ApiGroup, flags: str) -> SideSettings | None:
+    """Return what given flags say, None where there are none."""
+    try:
+        return given_settings(_OPTIONS[group], flags) if flags else None
+    except ConfigurationError as error:
+        raise WrongUsageError(str(error)) from error
 
 
 def _token(file: Path | None) -> str:

@@ -75,6 +75,11 @@ class Wishes:
     record: Path | None
 
 
+def scenarios(incomplete: str) -> list[str]:
+    """Return the names of built-in scenarios that begin so."""
+    return [name for name in library.names() if name.startswith(incomplete)]
+
+
 def read_speed(given: str) -> float:
     """Read how many simulated seconds may pass in a second; as many as possible are without limit.
 
@@ -99,7 +104,9 @@ def read_speed(given: str) -> float:
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(help="Name of a built-in scenario; --list names them.")] = "burn",
+    scenario: Annotated[
+        str, typer.Argument(help="Name of a built-in scenario; --list names them.", autocompletion=scenarios)
+    ] = "burn",
     *,
     profile: Annotated[Profile, typer.Option(help="Profile of the three processes.")] = Profile.EVENKEEL,
     speed: Annotated[

@@ -10,7 +10,15 @@ import typer
 
 from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.cli.examining import Examination
-from evenkeel.cli.options import ContextOption, GroupOption, KubeconfigOption, NamespaceOption, Output, OutputOption
+from evenkeel.cli.options import (
+    ContextOption,
+    GroupOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Output,
+    OutputOption,
+    SystemNamespaceOption,
+)
 from evenkeel.cli.printing import emit
 from evenkeel.cli.session import Session
 from evenkeel.inspection.findings import Area, Diagnosis, Finding, diagnosis, diagnosis_blocks
@@ -52,9 +60,7 @@ def run(
     as_me: Annotated[
         bool, typer.Option("--as-me", help="Ask for your own rights instead of the service accounts'.")
     ] = False,
-    system_namespace: Annotated[
-        str, typer.Option(metavar="NAME", help="Namespace of the processes; by default where manifests put them.")
-    ] = "",
+    system_namespace: SystemNamespaceOption = "",
     namespace: NamespaceOption = "",
     api_group: GroupOption = ApiGroup.EVENKEEL,
     kubeconfig: KubeconfigOption = "",

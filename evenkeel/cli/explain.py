@@ -24,7 +24,16 @@ from autoscaling.targets import resolve_target
 from autoscaling.vpa import Vpa
 from autoscaling.wire.objects import decode_vpa
 from autoscaling.wire.pods import decode_pod_with_sidecars
-from evenkeel.cli.options import ContextOption, GroupOption, KubeconfigOption, NamespaceOption, Output, OutputOption
+from evenkeel.cli.completing import explained
+from evenkeel.cli.options import (
+    ContextOption,
+    GroupOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Output,
+    OutputOption,
+    SystemNamespaceOption,
+)
 from evenkeel.cli.printing import emit
 from evenkeel.cli.process_flags import ADMISSION, RECOMMENDER, UPDATER, FlagReader, ProcessFlags
 from evenkeel.cli.session import NotReadableError, Session, read
@@ -114,16 +123,14 @@ class _Subject:
 
 def run(
     kind: Annotated[Kind, typer.Argument(help="What is explained.")],
-    name: Annotated[str, typer.Argument(help="Its name.")],
+    name: Annotated[str, typer.Argument(help="Its name.", autocompletion=explained)],
     *,
     namespace: NamespaceOption = "",
     api_group: GroupOption = ApiGroup.EVENKEEL,
     whole_cluster: Annotated[
         bool, typer.Option("--whole-cluster", help="Read the pods of all namespaces, so that room on nodes counts.")
     ] = False,
-    system_namespace: Annotated[
-        str, typer.Option(metavar="NAME", help="Namespace of the processes; by default the one of their API group.")
-    ] = "",
+    system_namespace: SystemNamespaceOption = "",
     recommender_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Instead of its Deployment's.")] = "",
     updater_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Instead of its Deployment's.")] = "",
     admission_flags: Annotated[str, typer.Option(metavar="FLAGS", help="Instead of its Deployment's.")] = "",
@@ -143,7 +150,7 @@ async def explain(session: Session, wish: Wish) -> Explanation:
 
     Raises:
         NotReadableError: There is no such object, or it may not be read.
-        ConfigurationError: Flags that were given cannot be read.
+        WrongUsageError: Flags that were given cannot be read.
     """
     async with session.client() as client:
         flags = await FlagReader(client, wish.group, wish.system, wish.flags).flags()

@@ -16,9 +16,11 @@ import yaml
 from admission.review import SubmittedPod
 from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.errors import ApiError, ConfigurationError, InvalidObjectError
+from autoscaling.kube.paths import Selection, vertical_pod_autoscalers
 from autoscaling.limitrange import NO_LIMITS
 from autoscaling.runtime.api_group import ApiGroup
 from autoscaling.vpa import Vpa
+from evenkeel.cli.completing import autoscalers
 from evenkeel.cli.options import (
     AllNamespacesOption,
     ContextOption,
@@ -29,9 +31,10 @@ from evenkeel.cli.options import (
     OutputOption,
 )
 from evenkeel.cli.printing import show, text_of, warn
-from evenkeel.cli.session import NotReadableError, Session
+from evenkeel.cli.session import NotReadableError, Session, not_found
 from evenkeel.cli.submitting import submission
 from evenkeel.cli.surveying import survey
+from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.inspection.documents import Json
 from evenkeel.inspection.exporting import (
     DEFAULT_HELM_KEY,
@@ -89,7 +92,9 @@ class Found:
 
 
 def run(
-    names: Annotated[list[str] | None, typer.Argument(help="VPAs to export; all by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="VPAs to export; all by default.", autocompletion=autoscalers)
+    ] = None,
     *,
     form: Annotated[Form, typer.Option("--format", "-f", help="What is written.")] = Form.PATCHES,
     directory: Annotated[
@@ -139,7 +144,9 @@ async def collect(session: Session, group: ApiGroup, names: frozenset[str]) -> F
         vpas = sorted(
             (c.vpa for c in seen.snapshot.vpas if not names or c.vpa.name in names), key=lambda v: (v.namespace, v.name)
         )
-        problems = [f"VPA {name}: there is none of that name" for name in sorted(names - {vpa.name for vpa in vpas})]
+        wanted = Selection(vertical_pod_autoscalers(group), session.namespace)
+        missing = sorted(names - {vpa.name for vpa in vpas})
+        problems = [str(await not_found(client, wanted, name)) for name in missing]
         problems += seen.problems
         workloads: list[ExportedWorkload] = []
         pods = control(seen).pods
@@ -179,7 +186,19 @@ def _text(workloads: tuple[ExportedWorkload, ...], form: Form, helm_key: str, ou
         if output is Output.JSON:
             return text_of(output, list[Json](patches))
         return yaml.safe_dump_all(patches, sort_keys=False)
-    return text_of(output, kustomization(workloads) if form is Form.KUSTOMIZE else helm_values(workloads, helm_key))
+    return text_of(output, kustomization(workloads) if form is Form.KUSTOMIZE else _values(workloads, helm_key))
+
+
+def _values(workloads: tuple[ExportedWorkload, ...], helm_key: str) -> Json:
+    """Return Helm values.
+
+    Raises:
+        WrongUsageError: The key gives no place for each container's resources.
+    """
+    try:
+        return helm_values(workloads, helm_key)
+    except ConfigurationError as error:
+        raise WrongUsageError(str(error)) from error
 
 
 def _files(workloads: tuple[ExportedWorkload, ...], form: Form, helm_key: str) -> Mapping[str, str]:
@@ -188,13 +207,8 @@ def _files(workloads: tuple[ExportedWorkload, ...], form: Form, helm_key: str) -
     if form is Form.PATCHES:
         return patches
     if form is Form.HELM:
-        return {"values.yaml": text_of(Output.YAML, helm_values(workloads, helm_key))}
-    component: Json = {
-        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
-        "kind": "Component",
-        "patches": [{"path": name} for name in patches],
-    }
-    return {**patches, _KUSTOMIZATION: text_of(Output.YAML, component)}
+        return {"values.yaml": text_of(Output.YAML, _values(workloads, helm_key))}
+    return {**patches, _KUSTOMIZATION: text_of(Output.YAML, kustomization(workloads, in_files=True))}
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> None:

@@ -30,6 +30,7 @@ from evenkeel.cli.printing import emit, warn
 from evenkeel.cli.session import Session, read_all
 from evenkeel.cli.surveying import survey
 from evenkeel.cli.told_events import decode_event
+from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.inspection.history import PastChange, ToldEvent, history, history_table, of_event, of_log_entry
 from evenkeel.inspection.survey import Survey, control
 from evenkeel.inspection.vpa_list import listed, vpa_table
@@ -77,7 +78,7 @@ def run(
 ) -> None:
     """Print the list; an object that cannot be read is named on standard error and ends the command with status 1."""
     if log and not with_history:
-        raise ConfigurationError("--log is read for --history only; add --history")
+        raise WrongUsageError("--log is read for --history only; add --history")
     session = Session.of(kubeconfig, context, namespace, is_everywhere=everywhere)
     logged = tuple(change for name in log or () for change in _logged(name))
     found, events = asyncio.run(_read(session, api_group, with_events=with_history))

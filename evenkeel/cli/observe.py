@@ -16,7 +16,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from autoscaling.behaviour import Behaviour, Profile
-from autoscaling.errors import ApiError, ConfigurationError
+from autoscaling.errors import ApiError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.decoders import identified, versioned
 from autoscaling.kube.optional import OptionalStore
@@ -29,9 +29,11 @@ from autoscaling.kube.workloads import WELL_KNOWN, workload_decoder
 from autoscaling.pod import Pod
 from autoscaling.wire.pods import decode_pod_with_sidecars
 from autoscaling.workload import Workload
+from evenkeel.cli.completing import workloads
 from evenkeel.cli.options import ContextOption, KubeconfigOption, NamespaceOption, Output, OutputOption, read_duration
 from evenkeel.cli.session import Session, read, require_list
 from evenkeel.cli.told_events import decode_event
+from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.inspection.documents import document
 from evenkeel.inspection.history import ToldEvent
 from evenkeel.inspection.observation import (
@@ -103,7 +105,7 @@ def read_workload(given: str) -> tuple[Resource, str]:
     """Read ``KIND/NAME``; a name alone is a Deployment's.
 
     Raises:
-        ConfigurationError: The kind is none that can be observed.
+        WrongUsageError: The kind is none that can be observed.
     """
     kind, slash, name = given.rpartition("/")
     known = {resource.kind.lower(): resource for resource in (*WELL_KNOWN.values(), PODS)}
@@ -112,12 +114,15 @@ def read_workload(given: str) -> tuple[Resource, str]:
     resource = known.get(wanted) or plurals.get(wanted)
     if resource is None or not name:
         kinds = ", ".join(sorted(known))
-        raise ConfigurationError(f"{given}: is no KIND/NAME of a kind that can be observed; the kinds are {kinds}")
+        raise WrongUsageError(f"{given}: is no KIND/NAME of a kind that can be observed; the kinds are {kinds}")
     return resource, name
 
 
 def run(
-    workload: Annotated[str, typer.Argument(metavar="KIND/NAME", help="What is observed, such as deployment/web.")],
+    workload: Annotated[
+        str,
+        typer.Argument(metavar="KIND/NAME", help="What is observed, such as deployment/web.", autocompletion=workloads),
+    ],
     *,
     duration: Annotated[
         timedelta | None,

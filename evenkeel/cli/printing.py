@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import typer
@@ -17,6 +17,10 @@ from evenkeel.inspection.documents import Block, Json, Table, document
 
 _WIDE: Final = 10_000
 """Columns of an output that is no terminal: nothing is folded for whoever reads it line by line."""
+
+_LEVEL: Final = "LEVEL"
+_STYLES: Final[Mapping[str, str]] = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+"""How the cells of a column of levels are drawn at a terminal."""
 
 
 def emit(output: Output, finding: object, blocks: Iterable[Block]) -> None:
@@ -74,7 +78,10 @@ def _show_table(console: Console, table: Table) -> None:
     for name in table.columns:
         drawn.add_column(Text(name), overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        styles = (
+            _STYLES.get(cell, "") if name == _LEVEL else "" for name, cell in zip(table.columns, row, strict=True)
+        )
+        drawn.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
     if table.title:
         console.print(Text(table.title, style="bold"), soft_wrap=True)
     with console.capture() as capture:

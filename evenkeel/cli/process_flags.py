@@ -17,6 +17,7 @@ from autoscaling.kube.paths import DEPLOYMENTS
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
 from autoscaling.runtime.flag_model import FlagModel, HelpRequested
 from evenkeel.cli.session import NotReadableError, read
+from evenkeel.cli.wrong_usage import WrongUsageError
 from recommender.config import RecommenderConfig
 from updater.config import UpdaterConfig
 
@@ -176,7 +177,7 @@ class FlagReader:
         """Return the configurations of the three processes.
 
         Raises:
-            ConfigurationError: Flags that were given cannot be read.
+            WrongUsageError: Flags that were given cannot be read.
         """
         return ProcessFlags(
             await self._config(RECOMMENDER, RecommenderConfig),
@@ -190,7 +191,11 @@ class FlagReader:
         given = self.given.get(process, "")
         if given:
             self.notes.append(f"{process}: flags as given")
-            return self.parsed(model, shlex.split(given), self.namespace)
+            try:
+                return self.parsed(model, shlex.split(given), self.namespace)
+            except (ConfigurationError, ValueError) as error:
+                remedy = f"give the flags as the Deployment of the {process} has them"
+                raise WrongUsageError(f"{_OPTIONS[process]} {given!r}: {error}; {remedy}") from error
         found = await find_process(self.client, self.group, self.namespace, process)
         if found is None:
             tried = " and ".join("/".join(place) for place in places(self.group, self.namespace, process))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeVar
+
+import msgspec
 
 from autoscaling.errors import ApiError, ApiRefusedError, ConfigurationError, EvenkeelError
 from autoscaling.kube.calls import ClientSettings
@@ -16,11 +19,30 @@ from autoscaling.kube.connection import SERVICE_ACCOUNT, connect, namespace_of
 from autoscaling.kube.paths import Resource, Selection
 from autoscaling.kube.refusals import FORBIDDEN, NOT_FOUND
 from autoscaling.kube.retry import Patience
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.cli.wrong_usage import WrongUsageError
 
 T = TypeVar("T")
 
 _PATIENCE: Final = Patience(attempts=2, attempt_seconds=20.0, total_seconds=30.0)
 """Somebody sits and waits, so a server that does not answer is told of soon."""
+
+_NAMES: Final = 500
+"""How many objects of a kind are looked through for a name."""
+
+_NEAR: Final = 3
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Named = msgspec.field(default_factory=_Named)
+
+
+class _Objects(msgspec.Struct):
+    items: list[_Object] = []
 
 
 class NotReadableError(EvenkeelError):
@@ -52,11 +74,12 @@ class Session:
             is_everywhere: Whether all namespaces are asked for.
 
         Raises:
-            ConfigurationError: The options contradict each other, or the kubeconfig cannot be used.
+            WrongUsageError: The options contradict each other.
+            ConfigurationError: The kubeconfig cannot be used.
         """
         if is_everywhere and namespace:
-            raise ConfigurationError("--namespace and --all-namespaces exclude each other; leave one out")
-        path = _kubeconfig(kubeconfig)
+            raise WrongUsageError("--namespace and --all-namespaces exclude each other; leave one out")
+        path = kubeconfig_path(kubeconfig)
         if context and not path:
             raise ConfigurationError("--context names a context of a kubeconfig, and there is none; give --kubeconfig")
         if is_everywhere or namespace:
@@ -78,8 +101,15 @@ class Session:
             await client.close()
 
 
-def _kubeconfig(given: str) -> str:
-    """Return the kubeconfig to use, empty for none."""
+def kubeconfig_path(given: str) -> str:
+    """Return the kubeconfig to use, empty for none.
+
+    Args:
+        given: By an option or by the environment; empty for neither.
+
+    Raises:
+        ConfigurationError: Several are given.
+    """
     if os.pathsep in given:
         raise ConfigurationError(
             f"KUBECONFIG names several files, {given!r}, of which one is needed; give it with --kubeconfig, or merge "
@@ -112,11 +142,52 @@ async def read(client: KubeClient, resource: Resource, namespace: str, name: str
         return decode(await client.get(resource.path(namespace, name)))
     except ApiRefusedError as refusal:
         if refusal.code == NOT_FOUND:
-            raise NotReadableError(
-                f"{resource.kind} {name}: not found{where}; `kubectl get {resource.title}{_flag(namespace)}` lists "
-                "what there is, -n names another namespace"
-            ) from refusal
+            raise await not_found(client, Selection(resource, namespace), name) from refusal
         raise _denied(refusal, f"get {resource.title}{where}") from refusal
+
+
+async def not_found(client: KubeClient, selection: Selection, name: str) -> NotReadableError:
+    """Return the error that there is no object of a name, with those that may be meant.
+
+    Args:
+        client: Calls to the API server.
+        selection: Where it was looked for.
+        name: Of the object that is not there.
+    """
+    resource, namespace = selection.resource, selection.namespace
+    where = f" in namespace {namespace}" if namespace else ""
+    try:
+        near = near_names(name, await object_names(client, selection))
+    except (ApiError, msgspec.MsgspecError):
+        near = []
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return NotReadableError(
+        f"{resource.kind} {name}: not found{where}; {meant}`kubectl get {resource.title}{_flag(namespace)}` lists "
+        "what there is, -n names another namespace"
+    )
+
+
+def near_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return at most three names that somebody may have meant: those that go on from there, else those spelled alike.
+
+    Args:
+        name: What was asked for.
+        names: What there is.
+    """
+    known = sorted(set(names))
+    longer = [each for each in known if each.startswith(name)]
+    return longer[:_NEAR] or get_close_matches(name, known, _NEAR)
+
+
+async def object_names(client: KubeClient, selection: Selection) -> list[str]:
+    """Return the names of the first objects of a selection, in order.
+
+    Raises:
+        ApiError: They cannot be listed.
+        msgspec.MsgspecError: The answer is no list.
+    """
+    page = await client.get(selection.path, {**selection.query, "limit": str(_NAMES)})
+    return sorted({each.metadata.name for each in msgspec.json.decode(page, type=_Objects).items})
 
 
 async def read_all(client: KubeClient, selection: Selection, decode: Callable[[bytes], T]) -> list[T]:
@@ -154,7 +225,8 @@ async def require_list(client: KubeClient, selection: Selection) -> None:
 def _way_to_serve(resource: Resource) -> str:
     """Return what makes a kind be served."""
     if resource.plural.startswith("verticalpodautoscaler"):
-        return "install the definitions under manifests/crd, or name the group that the cluster has with --api-group"
+        folder = "manifests/crd" if resource.group == ApiGroup.EVENKEEL else "manifests/crd/upstream-group"
+        return f"install the definitions under {folder}, or name the group that the cluster has with --api-group"
     return "install what serves it, or upgrade the cluster"
 
 

@@ -15,13 +15,19 @@ from autoscaling.kube.paths import Resource, Selection
 from evenkeel.cli.options import AllNamespacesOption, ContextOption, KubeconfigOption, NamespaceOption
 from evenkeel.cli.printing import warn
 from evenkeel.cli.session import Session, read_all
+from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.shadow.plan import Change, Verb, plan, removal
 from evenkeel.shadow.shell.sync import ORIGINALS, OWN, Outcome, decode_autoscaler, follow, settle
 from evenkeel.shadow.twins import Autoscaler
 
-HELP: Final = (
-    "Keep objects of our own group beside upstream's, to see what Evenkeel would recommend; nothing acts on them."
-)
+HELP: Final = """Keep objects of our own group beside upstream's, to see what Evenkeel would recommend; nothing acts on
+them.
+
+\b
+Examples:
+  evenkeel shadow sync -A
+  evenkeel shadow remove -A
+"""
 
 _SYNC_HELP: Final = """Give every VerticalPodAutoscaler of autoscaling.k8s.io a twin in autoscaling.evenkeel.dev.
 
@@ -73,7 +79,7 @@ def sync(
 ) -> None:
     """Bring twins up to date."""
     if watch and dry_run:
-        raise typer.BadParameter("--watch and --dry-run exclude each other; leave one out")
+        raise WrongUsageError("--watch and --dry-run exclude each other; leave one out")
     session = Session.of(kubeconfig, context, namespace, is_everywhere=everywhere)
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         outcomes = asyncio.run(_sync(session, watches=watch, acts=not dry_run))

@@ -15,6 +15,7 @@ from autoscaling.kube.paths import PODS, Selection
 from autoscaling.kube.watch import StoreCallbacks, WatchedStore
 from autoscaling.pod import Pod
 from autoscaling.wire.pods import decode_pod_with_sidecars
+from evenkeel.cli.completing import pods
 from evenkeel.cli.options import ContextOption, KubeconfigOption, NamespaceOption, Output, OutputOption, read_duration
 from evenkeel.cli.printing import emit
 from evenkeel.cli.session import Session, read
@@ -48,7 +49,7 @@ _SYNC_SECONDS: Final = 20.0
 
 
 def run(
-    pod: Annotated[str, typer.Argument(help="Name of the pod.")],
+    pod: Annotated[str, typer.Argument(help="Name of the pod.", autocompletion=pods)],
     timeout: Annotated[
         timedelta,
         typer.Option(

@@ -32,6 +32,14 @@ class _Service(msgspec.Struct):
     port: int = _HTTPS_PORT
 
 
+class _ServiceSpec(msgspec.Struct):
+    selector: dict[str, str] | None = None
+
+
+class _ServiceObject(msgspec.Struct):
+    spec: _ServiceSpec = msgspec.field(default_factory=_ServiceSpec)
+
+
 class _ClientConfig(msgspec.Struct, rename="camel"):
     service: _Service | None = None
     url: str = ""
@@ -131,12 +139,24 @@ class WebhookProbe:
             # An answer without a Status is the webhook's own, which takes no GET.
             if not refusal.reason:
                 return Reach(address, answers=True)
+            if await self._has_no_selector(service):
+                detail = "the Service has no selector, and the API server's proxy passes requests on to pods only"
+                return Reach(address, answers=None, detail=detail)
             # A server that passes nothing on to Services does not name the Service that it does not find.
             is_unknown = refusal.code == FORBIDDEN or (is_missing(refusal) and service.name not in refusal.message)
             return Reach(address, None if is_unknown else False, refusal.message)
         except ApiError as error:
             return Reach(address, answers=False, detail=str(error))
         return Reach(address, answers=True)
+
+    async def _has_no_selector(self, service: _Service) -> bool:
+        """Say whether a Service is known to lead elsewhere than to pods, where webhooks are called all the same."""
+        try:
+            path = SERVICES.path(service.namespace, service.name)
+            found = msgspec.json.decode(await self._client.get(path, patience=ONE_TRY), type=_ServiceObject)
+        except (ApiError, msgspec.MsgspecError):
+            return False
+        return not found.spec.selector
 
 
 def _facts(configuration: _Configuration) -> HookConfiguration:

@@ -123,26 +123,34 @@ def patch_of(workload: ExportedWorkload) -> Json:
     }
 
 
-def kustomization(workloads: Iterable[ExportedWorkload]) -> Json:
-    """Return a Kustomize component with a patch for each workload, which an overlay lists under ``components``."""
-    return {
-        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
-        "kind": "Component",
-        "patches": [_kustomize_patch(each) for each in workloads],
-    }
+def kustomization(workloads: Iterable[ExportedWorkload], *, in_files: bool = False) -> Json:
+    """Return a Kustomize component with a patch for each workload, which an overlay lists under ``components``.
+
+    The manifests that it patches often have no namespace yet, so patches ask for one only where there are several.
+
+    Args:
+        workloads: What is exported.
+        in_files: Whether the patches are files beside it, by their names, and not part of it.
+    """
+    listed = list(workloads)
+    asks_for_namespace = len({each.namespace for each in listed}) > 1
+    patches = list[Json]()
+    for each in listed:
+        patch: dict[str, Json] = {"target": _selected(each, asks_for_namespace=asks_for_namespace)}
+        if in_files:
+            patch["path"] = file_name(each)
+        else:
+            patch["patch"] = yaml.safe_dump(patch_of(each), sort_keys=False)
+        patches.append(patch)
+    return {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "patches": patches}
 
 
-def _kustomize_patch(workload: ExportedWorkload) -> Json:
-    """Return one patch with the object that it is for."""
+def _selected(workload: ExportedWorkload, *, asks_for_namespace: bool) -> Json:
+    """Return which object of the manifests a patch is for."""
     group, _, version = workload.target.api_version.rpartition("/")
-    target: dict[str, Json] = {"group": group} if group else {}
-    target |= {
-        "version": version,
-        "kind": workload.target.kind,
-        "name": workload.target.name,
-        "namespace": workload.namespace,
-    }
-    return {"target": target, "patch": yaml.safe_dump(patch_of(workload), sort_keys=False)}
+    selected: dict[str, Json] = {"group": group} if group else {}
+    selected |= {"version": version, "kind": workload.target.kind, "name": workload.target.name}
+    return selected | {"namespace": workload.namespace} if asks_for_namespace else selected
 
 
 def helm_values(workloads: Iterable[ExportedWorkload], key: str = DEFAULT_HELM_KEY) -> Json:

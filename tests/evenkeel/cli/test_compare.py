@@ -124,7 +124,7 @@ def test_flags_of_both_recommenders_count(both: ApiServer, cluster: str) -> None
     install(both, "--v=4", "--recommendation-margin-fraction=0.2")
     assert rows(evenkeel("compare", cluster, "-o", "json"))[0]["step"] == "margin", "by its Deployment"
     wrong = evenkeel("compare", cluster, "--our-flags=--no-such-flag")
-    assert (wrong.status, wrong.errors.startswith("evenkeel: --our-flags: unknown flag")) == (1, True)
+    assert (wrong.status, wrong.errors.startswith("evenkeel: --our-flags: unknown flag")) == (2, True)
 
 
 @pytest.mark.parametrize("words", ["--no-such-flag", "--help"])

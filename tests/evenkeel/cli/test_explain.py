@@ -208,8 +208,13 @@ WRONG = [
     (("vpa", "none"), 1, "VerticalPodAutoscaler none: not found in namespace default"),
     (("pod", "none"), 1, "Pod none: not found in namespace default"),
     (("node", "none"), 2, "node"),
-    (("vpa", "web", "--updater-flags=--no-such"), 1, "unknown flag --no-such"),
-    (("vpa", "web", "--updater-flags=--help"), 1, "leave --help out"),
+    (("vpa", "web", "--updater-flags=--no-such"), 2, "unknown flag --no-such"),
+    (("vpa", "web", "--updater-flags=--help"), 2, "leave --help out"),
+    (
+        ("vpa", "web", "--updater-flags=--v='4"),
+        2,
+        "No closing quotation; give the flags as the Deployment of the updater",
+    ),
 ]
 
 

@@ -97,8 +97,8 @@ def test_what_cannot_be_exported_is_named(web: ApiServer, cluster: str) -> None:
 
 
 WRONG = [
-    (("none",), 1, "VPA none: there is none of that name"),
-    (("--format", "helm", "--helm-key", "resources"), 1, "--helm-key resources: container main"),
+    (("wbe",), 1, "VerticalPodAutoscaler wbe: not found in namespace default; did you mean web?"),
+    (("--format", "helm", "--helm-key", "resources"), 2, "--helm-key resources: container main"),
     (("--format", "toml"), 2, "toml"),
     (("--directory", "/proc/none"), 1, "--directory /proc/none: cannot be written"),
 ]

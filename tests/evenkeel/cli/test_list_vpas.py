@@ -95,8 +95,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_listed(server: ApiServer, clu
 
 WRONG = [
     (("--api-group", "autoscaling.k8s.io"), 1, "name the group that the cluster has with --api-group"),
-    (("-A", "-n", "shop"), 1, "--namespace and --all-namespaces exclude each other"),
-    (("--log", "x"), 1, "--log is read for --history only"),
+    (("-A", "-n", "shop"), 2, "--namespace and --all-namespaces exclude each other"),
+    (("--log", "x"), 2, "--log is read for --history only"),
     (("--history", "--log", "/none/such"), 1, "--log /none/such: cannot be read"),
     (("-o", "html"), 2, "html"),
 ]

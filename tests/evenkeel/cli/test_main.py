@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from evenkeel.cli.main import COMMANDS, wanted_command
+from evenkeel.cli.main import COMMANDS, application, wanted_command
 from tests.evenkeel.cli.running import evenkeel
 
 
@@ -32,12 +36,56 @@ def test_help_names_the_commands() -> None:
         assert command in answer.output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_each_command(command: str) -> None:
-    answer = evenkeel(command, "--help")
+EVERY = [(), *((command,) for command in (*COMMANDS, "version")), ("shadow", "sync"), ("shadow", "remove")]
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_help_of_each_command_has_examples_that_parse(command: tuple[str, ...]) -> None:
+    answer = evenkeel(*command, "--help")
     assert answer.status == 0
     assert "--help" in answer.output
-    assert "Examples:" in answer.output or "Commands:" in answer.output
+    examples = list(examples_in(answer.output))
+    assert any(words[: len(command)] == [*command] for words in examples)
+    for words in examples:
+        parse(words)
+
+
+def test_every_command_is_walked_over() -> None:
+    group = get_command(application("shadow"))
+    assert isinstance(group, TyperGroup)
+    assert {command[0] for command in EVERY if command} == set(group.commands)
+    shadow = group.commands["shadow"]
+    assert isinstance(shadow, TyperGroup)
+    assert {command[1] for command in EVERY if len(command) > 1} == set(shadow.commands)
+
+
+def examples_in(text: str) -> Iterator[list[str]]:
+    """Yield the words after our program's name in each example of a help text."""
+    for line in text.partition("Examples:")[2].partition("\n\n")[0].splitlines():
+        for part in line.split("|"):
+            words = shlex.split(part.partition(" > ")[0], comments=True)
+            if words[:1] == ["evenkeel"]:
+                yield words[1:]
+            elif words[:2] == ["kubectl", "evenkeel"]:
+                yield words[2:]
+
+
+def parse(words: list[str]) -> None:
+    """Parse an argument vector as the program does; wrong usage is an error."""
+    command = get_command(application(wanted_command(words, {})))
+    context = None
+    while isinstance(command, TyperGroup):
+        context = command.make_context(words[0], list(words), parent=context)
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None, name
+        command = found
+    command.make_context(words[0] if words else "", list(words), parent=context)
+
+
+def test_kubectl_is_named_in_the_usage() -> None:
+    assert "Usage: kubectl evenkeel list [OPTIONS]" in started("kubectl-evenkeel", "list", "--help").stdout
+    assert "Usage: evenkeel list [OPTIONS]" in started("evenkeel", "list", "--help").stdout
+    assert "--install-completion" not in started("kubectl-evenkeel", "--help").stdout
 
 
 def test_an_unknown_command() -> None:

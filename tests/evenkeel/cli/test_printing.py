@@ -51,7 +51,7 @@ def test_text_of_several_lines_stays_readable_in_yaml() -> None:
 PROGRAM = """
 from evenkeel.cli.printing import show
 from evenkeel.inspection.documents import Table
-show((Table("Things", ("NAME",), (("a",),)),))
+show((Table("Things", ("NAME", "LEVEL"), (("a", "problem"), ("b", "note"))),))
 """
 
 
@@ -67,3 +67,4 @@ def test_a_terminal_gets_colours_unless_told_otherwise(no_colour: bool, has_colo
     assert ended.returncode == 0
     assert "NAME" in text
     assert ("\x1b[" in text) is has_colours
+    assert ("\x1b[1;31mproblem" in text, "\x1b[" in text.splitlines()[-1]) == (has_colours, False)

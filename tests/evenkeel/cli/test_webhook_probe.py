@@ -46,6 +46,34 @@ ANSWERS = [
 ]
 
 
+PROXY_REFUSALS = [
+    ("beyond:B-39 no Endpoints", no(404, "NotFound", 'services "evenkeel-webhook" not found')),
+    ("beyond:B-39 no pods", no(503, "ServiceUnavailable", "no endpoints available")),
+]
+
+SERVICE_OBJECTS = [
+    ("beyond:B-39 it leads elsewhere", ok({"spec": {"ports": []}}), None),
+    ("beyond:B-39 it leads to pods", ok({"spec": {"selector": {"app": "a"}}}), False),
+    ("beyond:B-39 it cannot be read", ok([]), False),
+]
+
+
+@pytest.mark.parametrize(("row", "refusal"), PROXY_REFUSALS, ids=[row[0] for row in PROXY_REFUSALS])
+@pytest.mark.parametrize(("what", "found", "answers"), SERVICE_OBJECTS, ids=[row[0] for row in SERVICE_OBJECTS])
+async def test_a_service_that_leads_to_no_pods_cannot_be_tried(
+    row: str, refusal: Answer, what: str, found: Answer, answers: bool | None
+) -> None:
+    server = ScriptedServer()
+    own = configuration("evenkeel-webhook-config", hook(service=SERVICE, caBundle=BUNDLE))
+    server.script("GET", LIST, ok({"items": [own]}))
+    server.script("GET", PROXY, refusal)
+    server.script("GET", PROXY.partition("https:")[0] + "evenkeel-webhook", found)
+    async with server.running(), client_of(server.url, HeldPacing()) as (client, _):
+        seen = await WebhookProbe(client, ApiGroup.EVENKEEL).look()
+    (reach,) = seen.reaches
+    assert (reach.answers, "has no selector" in reach.detail) == (answers, answers is None), (row, what)
+
+
 @pytest.mark.parametrize(("row", "answer", "answers"), ANSWERS, ids=[row[0] for row in ANSWERS])
 async def test_whether_it_answers(row: str, answer: Answer, answers: bool | None) -> None:
     server = ScriptedServer()

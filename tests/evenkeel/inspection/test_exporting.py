@@ -103,16 +103,22 @@ def test_a_kustomize_component() -> None:
     component = told(kustomization((workload(),)))
     assert (component["apiVersion"], component["kind"]) == ("kustomize.config.k8s.io/v1alpha1", "Component")
     (patch,) = component["patches"]
-    assert patch["target"] == {
-        "group": "apps",
-        "version": "v1",
-        "kind": "Deployment",
-        "name": "d",
-        "namespace": "default",
-    }
+    target = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "d"}
+    assert patch["target"] == target, "manifests need not have their namespace yet"
     assert yaml.safe_load(patch["patch"]) == patch_of(workload())
     core = told(kustomization((replace(workload(), target=TargetRef("ReplicationController", "r", "v1")),)))
     assert "group" not in core["patches"][0]["target"]
+    both = told(kustomization((workload(), replace(workload(), namespace="shop"))))
+    assert [each["target"] for each in both["patches"]] == [
+        {**target, "namespace": namespace} for namespace in ("default", "shop")
+    ]
+
+
+def test_a_kustomize_component_whose_patches_are_files() -> None:
+    """beyond:B-38."""
+    (patch,) = told(kustomization((workload(),), in_files=True))["patches"]
+    assert (patch["path"], patch["target"]["name"]) == (file_name(workload()), "d")
+    assert "patch" not in patch
 
 
 KEYS = [
