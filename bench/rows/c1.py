@@ -56,8 +56,8 @@ class KubeletResize(Benchmark):
         """
         self._stack = ExitStack()
         self.turns = self.setting.choose(10, 1)
-        self._upstream = find_upstream()
         self._node: RealNode = self._stack.enter_context(real_node())
+        self._upstream = find_upstream()
         self._deployed = 0
         self._deploy()
         self._ends: list[tuple[str, JsonValue]] = []
