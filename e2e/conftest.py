@@ -1,7 +1,8 @@
 """One real cluster for all tests of a run.
 
 ``EVENKEEL_E2E_ROOT`` chooses its folder. With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found there is used as it
-is, and the cluster stays up at the end.
+is, and the cluster stays up at the end. ``EVENKEEL_E2E_IMAGE`` names an archive of Evenkeel's image that was built
+already, from the same sources.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.kube import Kube
 from e2e.cluster.layout import DEFAULT_ROOT
 from e2e.cluster.nodes import default_nodes
+from e2e.image.__main__ import build
 from e2e.sharing import ByCluster
 
 _NODES = 2
@@ -42,6 +44,13 @@ def cluster() -> Iterator[Cluster]:
     finally:
         if not keep:
             started.down()
+
+
+@pytest.fixture(scope="session")
+def image_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive of Evenkeel's image."""
+    named = os.environ.get("EVENKEEL_E2E_IMAGE")
+    return Path(named) if named else build(tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture

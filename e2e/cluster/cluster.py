@@ -199,10 +199,10 @@ class Cluster:
             },
         )
 
-    def import_image(self, archive: Path) -> None:
-        """Import an image archive on every node."""
+    def import_image(self, archive: Path, *, repository: str = "") -> None:
+        """Import an image archive on every node; see ``images.import_archive``."""
         for name in self.node_names:
-            images.import_archive(self.layout.node(name), archive)
+            images.import_archive(self.layout.node(name), archive, repository=repository)
 
     def container_cgroup(self, pod_uid: str, container_id: str) -> cgroups.ContainerCgroup:
         """Read what the kernel enforces for a container."""

@@ -105,15 +105,21 @@ def write_archive(image: Image, file: Path) -> None:
         _add(archive, "manifest.json", manifest)
 
 
-def import_archive(node: NodeLayout, archive: Path) -> None:
+def import_archive(node: NodeLayout, archive: Path, *, repository: str = "") -> None:
     """Import an image archive into a node's containerd.
+
+    Args:
+        node: The node.
+        archive: As ``docker save`` or as an OCI layout.
+        repository: What comes before the tag, for a layout, whose images have a tag alone.
 
     Raises:
         ClusterError: The archive is refused.
     """
     client = ["ctr", "--address", str(node.containerd_socket), "--namespace", "k8s.io"]
+    name = ["--base-name", repository] if repository else []
     run(
-        [*client, "images", "import", "--snapshotter", "native", str(archive)],
+        [*client, "images", "import", "--snapshotter", "native", *name, str(archive)],
         remedy=f"check that {archive} is an image archive and that containerd of {node.name} runs",
         timeout_seconds=300,
     )

@@ -163,6 +163,8 @@ def _kubelet_configuration(layout: Layout, node: NodeLayout, spec: NodeSpec) -> 
         "authorization": {"mode": "AlwaysAllow"},
         "podLogsDir": str(layout.logs / "pods" / spec.name),
         "volumePluginDir": str(node.folder / "volume-plugins"),
+        # The snapshotter copies an image whole for each container, which takes minutes where others use the machine.
+        "runtimeRequestTimeout": "15m",
         # Faster than a real node's, so that tests wait less; the pace of resizes is decided by events, not by these.
         "syncFrequency": "5s",
         "nodeStatusUpdateFrequency": "3s",

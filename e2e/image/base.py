@@ -75,7 +75,8 @@ def make_base(folder: Path, scratch: Path) -> None:
         shutil.rmtree(folder / path, ignore_errors=True)
     for path, text in ACCOUNTS.items():
         (folder / path).write_text(text)
-    (folder / "tmp").mkdir(mode=0o1777)
+    (folder / "tmp").mkdir()
+    (folder / "tmp").chmod(0o1777)
     # The kubelet mounts volumes and service account tokens below these.
     for path in ("dev", "proc", "run", "sys", "var/run"):
         (folder / path).mkdir(parents=True, exist_ok=True)

@@ -161,10 +161,11 @@ def launchers(scripts: Mapping[str, str]) -> dict[str, str]:
 def _compile(interpreter: Interpreter, folder: Path) -> None:
     """Compile all modules, since the root file system cannot be written to later.
 
-    The result does not depend on the files' times, and tracebacks name the files as they are in the image.
+    The result does not depend on the files' times, and tracebacks name the files as they are in the image. What the
+    compiler itself imports must not be compiled by that (-B): it would have the path and times of this build in it.
     """
-    settings = ["-q", "-j1", "--invalidation-mode=unchecked-hash", "-s", str(folder), "-p", "/"]
-    interpreter.run(["-m", "compileall", *settings, str(folder)], _environment())
+    settings = ["-q", "-f", "-j1", "--invalidation-mode=unchecked-hash", "-s", str(folder), "-p", "/"]
+    interpreter.run(["-B", "-m", "compileall", *settings, str(folder)], _environment())
 
 
 if __name__ == "__main__":
