@@ -21,7 +21,7 @@ UNLIMITED = ("--kube-api-qps=5000", "--kube-api-burst=5000")
 """Flags without which a program would spend its rounds waiting for itself."""
 
 _POLL_SECONDS = 0.1
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0
 _LONGEST_ROUND_SECONDS = 30.0
 _BUSY_SHARE = 0.45
 """Share of a round after which nothing may come any more; the cluster is changed in the middle."""

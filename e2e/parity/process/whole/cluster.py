@@ -79,7 +79,9 @@ class ClusterMaker:
         objects = (*(self._revised(one) for one in awake), *self._stored(drawn), *probed)
         # A namespace of its own for each program's flags would leave little of the cluster to the others.
         flags = tuple(flag for flag in drawn.flags if not flag.startswith("--vpa-object-namespace"))
-        updater = replace(drawn, objects=objects, flags=flags, is_alive=True)
+        pods = {_key(one) for one in objects if one["kind"] == "Pod"}
+        workloads = {key: workload for key, workload in drawn.workloads.items() if key in pods}
+        updater = replace(drawn, objects=objects, flags=flags, workloads=workloads, is_alive=True)
         gates = tuple(flag for flag in flags if flag.startswith("--feature-gates="))
         given = SubmissionMaker(self._seed, self._now, drawn, has_boosts=_BOOSTS in gates)
         return WholeCluster(
