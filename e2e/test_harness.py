@@ -216,6 +216,7 @@ def test_the_modules_pin_the_versions_that_are_promised() -> None:
     assert "k8s.io/kubernetes v1.35.4" in pinned["kubernetes"]
     assert "sigs.k8s.io/metrics-server v0.8.0" in pinned["metrics-server"]
     assert "k8s.io/autoscaler/vertical-pod-autoscaler v1.8.1" in pinned["vpa"]
+    assert "helm.sh/helm/v3 v3.22.0" in pinned["helm"]
 
 
 @pytest.fixture

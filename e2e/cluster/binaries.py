@@ -1,4 +1,4 @@
-"""Programs built from Go modules: Kubernetes, metrics-server and upstream's VPA.
+"""Programs built from Go modules: Kubernetes, metrics-server, upstream's VPA and helm.
 
 Each folder under ``modules/`` pins one set of versions by its go.mod and go.sum. What was built from it is kept outside
 the work tree, under the user's cache folder, by a hash of these two files and of the Go files beside them, if there are
@@ -56,6 +56,13 @@ def _kubernetes_variables(version: str) -> dict[str, str]:
     return {f"{package}.gitVersion": version, f"{package}.gitMajor": major, f"{package}.gitMinor": minor}
 
 
+def _helm_variables(version: str) -> dict[str, str]:
+    """The release of Kubernetes that ``helm template`` takes itself to render for."""
+    major, minor, _ = version.removeprefix("v").split(".")
+    package = "helm.sh/helm/v3/pkg/chartutil"
+    return {f"{package}.k8sVersionMajor": major, f"{package}.k8sVersionMinor": minor}
+
+
 _VPA = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg"
 MODULES: Mapping[str, GoModule] = {
     module.name: module
@@ -78,6 +85,12 @@ MODULES: Mapping[str, GoModule] = {
             "vpa",
             _MODULES_FOLDER / "vpa",
             {f"vpa-{name}": f"{_VPA}/{name}" for name in ("recommender", "updater", "admission-controller")},
+        ),
+        GoModule(
+            "helm",
+            _MODULES_FOLDER / "helm",
+            {"helm": "helm.sh/helm/v3/cmd/helm"},
+            _helm_variables(KUBERNETES_VERSION),
         ),
     )
 }
