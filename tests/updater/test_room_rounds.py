@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 from hypothesis import given as given_any
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from autoscaling.limitrange import LimitType
@@ -376,7 +375,6 @@ def patched(subject: Pod, decision: Decision) -> Pod:
     return replace(subject, containers=(replace(container, resources=resources),), conditions=())
 
 
-@hypothesis_settings(max_examples=150)
 @given_any(clusters(), OUTCOMES)
 def test_what_grows_never_exceeds_the_room_of_a_node(cluster: Snapshot, left: list[Outcome]) -> None:
     plan = Plan.of(cluster, NOW, Memory(), ROOMY)
@@ -397,7 +395,6 @@ def test_what_grows_never_exceeds_the_room_of_a_node(cluster: Snapshot, left: li
         assert amount == 0 or amount <= max(rooms.free.get(where, {}).get(name, 0), 0), "beyond:B-24"
 
 
-@hypothesis_settings(max_examples=100)
 @given_any(clusters(), FLAGS, OUTCOMES)
 def test_buckets_hold(cluster: Snapshot, flags: StormFlags, left: list[Outcome]) -> None:
     settings = replace(ROOMY, storms=flags)
@@ -413,7 +410,6 @@ def test_buckets_hold(cluster: Snapshot, flags: StormFlags, left: list[Outcome])
         assert limit.rate <= 0 or level == pytest.approx(limit.burst - count)
 
 
-@hypothesis_settings(max_examples=75)
 @given_any(clusters(), FLAGS, st.integers(0, 12), st.integers(1, 6))
 def test_a_restart_between_any_two_decisions_allows_no_more(
     cluster: Snapshot, flags: StormFlags, stop: int, chunk: int
@@ -441,7 +437,6 @@ def test_a_restart_between_any_two_decisions_allows_no_more(
         assert limit.rate <= 0 or count <= limit.burst, "beyond:B-24"
 
 
-@hypothesis_settings(max_examples=100)
 @given_any(clusters(), st.sampled_from([GATES_ON, Settings()]), OUTCOMES)
 def test_with_the_switch_off_nothing_is_different(cluster: Snapshot, settings: Settings, left: list[Outcome]) -> None:
     settings = replace(settings, behaviour=replace(FREE_ROOM, free_room=False))
