@@ -21,6 +21,7 @@ from autoscaling.kube.lease import LeaderElection, own_identity
 from autoscaling.kube.troubles import Trouble
 from autoscaling.kube.watch import StoreCallbacks
 from autoscaling.runtime.bind_address import BindAddress
+from autoscaling.runtime.collector import keep_imported
 from autoscaling.runtime.exposition import new_registry
 from autoscaling.runtime.flags import LeaderElectedConfig, ProcessConfig
 from autoscaling.runtime.health import Vitals
@@ -41,6 +42,7 @@ log = structlog.get_logger()
 
 def run_configured(config: ProcessConfig, start: Callable[[Process], Coroutine[object, object, None]]) -> int:
     """Set up the log and run a process by the clock that its flags ask for; returns its exit status."""
+    keep_imported()
     if not config.clock:
         configure_logs(config.v, sys.stderr)
         return run_process(start)
