@@ -78,7 +78,7 @@ class SlowCalls(Benchmark):
             f"--kubeconfig={host.hosted.kubeconfig}",
             f"--address=127.0.0.1:{free_port()}",
             "--v=1",
-            f"--updater-interval={self.setting.choose(60, 5)}s",
+            f"--updater-interval={self.setting.choose(60, 8)}s",
             "--use-admission-controller-status=false",
         )
         with (self.setting.folder / f"{self.name}-{name}.log").open("wb") as log:
