@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,140 +16,48 @@ from e2e.parity.process.copies import Copy, check_alive, open_copy
 from e2e.parity.process.engines import Engine, Program, Side
 from e2e.parity.process.upstream import Upstream, find_upstream
 from e2e.prometheus.exporter import exporting
-from e2e.prometheus.held_time import HeldTime, held_time
-from e2e.prometheus.past import CONTAINERS, DAY, TEMPLATE_HASH, PastPod, make_pods, write_past
+from e2e.prometheus.past import CONTAINERS, DAY, MadeUpUse, make_pods
 from e2e.prometheus.programs import find_programs
-from e2e.prometheus.server import fill, running
+from e2e.prometheus.readers import (
+    API_VERSION,
+    FROM_PROMETHEUS,
+    LABELS,
+    POLL_SECONDS,
+    RANGED,
+    SECONDS,
+    Past,
+    apart,
+    cluster,
+    serving,
+    some_hours_ago,
+    statuses,
+    vectors,
+)
+from e2e.prometheus.server import running
 from evenkeel.simulator.api.fields import JsonObject, child, quantity, rows, text
 from evenkeel.simulator.processes.program import RunningProgram
 
-Statuses = Mapping[str, JsonObject]
-
 _APPS = 50
 _SEED = 7
-_API_VERSION = "autoscaling.k8s.io/v1"
-_SECONDS = 90.0
-_POLL_SECONDS = 0.5
 _LEAST_MILLIS = 25
 """What a container gets of which nothing was seen."""
 
-_LABELS = (
-    "--container-pod-name-label=pod",
-    "--container-name-label=container",
-)
-_FLAGS = ("--storage=prometheus", "--recommender-interval=3s", "--kube-api-qps=500", "--kube-api-burst=1000", *_LABELS)
 _OWN_WAY = "--behaviour=history_in_pieces=true,history_labels_found=true,history_screened=true"
-_RANGED = '--metric-for-pod-labels=up{job="kubernetes-pods"}[8d]'
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A past that Prometheus serves."""
-
-    pods: list[PastPod]
-    proxy: HeldTime
 
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
     """Eight days of two hundred containers in a real Prometheus."""
     folder = tmp_path_factory.mktemp("prometheus")
-    programs = find_programs()
-    # Some hours ago: what is newer than that, Prometheus expects in the part of its database that it writes itself.
-    now = int(time.time()) // 3600 * 3600 - 6 * 3600
+    now = some_hours_ago()
     pods = make_pods(_APPS, now, _SEED)
-    write_past(pods, folder / "past.txt", _SEED)
-    fill(programs, folder / "past.txt", folder / "data")
-    with running(programs, folder / "data", folder) as address, held_time(address, now) as proxy:
-        yield Past(pods, proxy)
+    with serving(pods, MadeUpUse(_SEED), now, folder) as past:
+        yield past
 
 
 @pytest.fixture(scope="module")
 def upstream() -> Upstream:
     return find_upstream()
-
-
-def cluster(pods: list[PastPod]) -> list[JsonObject]:
-    """Return the cluster of today: namespaces, Deployments, the pods that still live, a VPA for each Deployment."""
-    places = sorted({(pod.namespace, pod.app) for pod in pods})
-    found: list[JsonObject] = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "status": {"phase": "Active"}}
-        for name in sorted({namespace for namespace, _ in places})
-    ]
-    for namespace, app in places:
-        metadata: JsonObject = {"name": app, "namespace": namespace}
-        template: JsonObject = {"metadata": {"labels": {"app": app}}, "spec": {"containers": containers()}}
-        spec: JsonObject = {"replicas": 2, "selector": {"matchLabels": {"app": app}}, "template": template}
-        found.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
-        revision: JsonObject = {
-            **metadata,
-            "name": f"{app}-{TEMPLATE_HASH}",
-            "ownerReferences": [owner("Deployment", app)],
-        }
-        found.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": revision, "spec": spec})
-        target: JsonObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": app}
-        scaler: JsonObject = {"targetRef": target, "updatePolicy": {"updateMode": "Off"}}
-        kind = "VerticalPodAutoscaler"
-        found.append({"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "spec": scaler})
-    return [*found, *(body(pod) for pod in pods if pod.is_alive)]
-
-
-def containers() -> list[JsonObject]:
-    return [{"name": name, "image": "made-up:1"} for name in CONTAINERS]
-
-
-def owner(kind: str, name: str) -> JsonObject:
-    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}
-
-
-def body(pod: PastPod) -> JsonObject:
-    """Return a pod that still lives."""
-    labels = {"app": pod.app, "version": "new"}
-    owners = [owner("ReplicaSet", f"{pod.app}-{TEMPLATE_HASH}")]
-    metadata: JsonObject = {"name": pod.name, "namespace": pod.namespace, "labels": labels, "ownerReferences": owners}
-    spec: JsonObject = {"nodeName": "node-1", "containers": containers()}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
-
-
-async def statuses(past: Past, upstream: Upstream, engine: Engine, flags: tuple[str, ...], folder: Path) -> Statuses:
-    """Run a recommender until every VPA has a recommendation, and return them."""
-    objects = [*upstream.definitions(), *cluster(past.pods)]
-    address = f"--prometheus-address={past.proxy.url}"
-    async with open_copy(objects, folder) as copy, copy.running(engine, Program.RECOMMENDER, (*flags, address)) as one:
-        deadline = time.monotonic() + _SECONDS
-        while True:
-            check_alive(one)
-            found = {
-                text(each, "metadata", "name"): each.get("status")
-                for each in copy.server.store.list(_API_VERSION, "VerticalPodAutoscaler")
-            }
-            if all(is_recommended(each) for each in found.values()):
-                return {name: comparable(each) for name, each in found.items()}
-            if time.monotonic() > deadline:
-                missing = sorted(name for name, each in found.items() if not is_recommended(each))
-                pytest.fail(f"{engine.side.value} recommends nothing for {missing}:\n{one.log.last_lines(15)}")
-            await asyncio.sleep(_POLL_SECONDS)
-
-
-def is_recommended(status: object) -> bool:
-    return isinstance(status, dict) and bool(rows(status, "recommendation", "containerRecommendations"))
-
-
-def comparable(status: object) -> JsonObject:
-    """Return a status without the times at which its conditions changed, and without the wording of messages."""
-    assert isinstance(status, dict)
-    conditions = [
-        {key: value for key, value in condition.items() if key not in {"lastTransitionTime", "message"}}
-        for condition in rows(status, "conditions")
-    ]
-    return {**status, "conditions": conditions}
-
-
-def vectors(status: JsonObject) -> dict[str, list[object]]:
-    """Return target and bounds of each container."""
-    kinds = ("target", "lowerBound", "upperBound", "uncappedTarget")
-    found = rows(status, "recommendation", "containerRecommendations")
-    return {text(each, "containerName"): [each.get(kind) for kind in kinds] for each in found}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +81,7 @@ def vectors(status: JsonObject) -> dict[str, list[object]]:
 def test_both_ask_the_same_and_recommend_the_same(
     past: Past, upstream: Upstream, tmp_path: Path, percentiles: tuple[str, ...]
 ) -> None:
-    flags = (*_FLAGS, _RANGED, *percentiles)
+    flags = (*FROM_PROMETHEUS, RANGED, *percentiles)
     found, asked = {}, {}
     for side in Side:
         engine = Engine(side, upstream)
@@ -185,8 +93,7 @@ def test_both_ask_the_same_and_recommend_the_same(
     assert asked[Side.OURS][0].seconds == 8 * DAY
     assert len(found[Side.OURS]) == _APPS
     assert all(vectors(status).keys() == set(CONTAINERS) for status in found[Side.OURS].values())
-    for name, status in found[Side.UPSTREAM].items():
-        assert json.dumps(found[Side.OURS][name], sort_keys=True) == json.dumps(status, sort_keys=True), name
+    assert apart(found[Side.UPSTREAM], found[Side.OURS]) == []
 
 
 @pytest.mark.parametrize("way", [(_OWN_WAY,), ("--profile=evenkeel",)], ids=["history", "profile"])
@@ -195,9 +102,9 @@ def test_in_pieces_with_the_default_query_for_labels_the_recommendations_are_the
 ) -> None:
     ours, theirs = (Engine(side, upstream) for side in (Side.OURS, Side.UPSTREAM))
     past.proxy.take()
-    own = asyncio.run(statuses(past, upstream, ours, (*_FLAGS, *way), tmp_path / "ours"))
+    own = asyncio.run(statuses(past, upstream, ours, (*FROM_PROMETHEUS, *way), tmp_path / "ours"))
     asked = past.proxy.take()
-    expected = asyncio.run(statuses(past, upstream, theirs, (*_FLAGS, _RANGED), tmp_path / "upstream"))
+    expected = asyncio.run(statuses(past, upstream, theirs, (*FROM_PROMETHEUS, RANGED), tmp_path / "upstream"))
     assert {name: vectors(each) for name, each in own.items()} == {
         name: vectors(each) for name, each in expected.items()
     }
@@ -212,7 +119,7 @@ def test_more_points_than_prometheus_gives_at_once_are_asked_for_in_parts(
 ) -> None:
     engine, length = Engine(Side.OURS, upstream), ("--history-length=80d", "--history-resolution=10m")
     past.proxy.take()
-    found = asyncio.run(statuses(past, upstream, engine, (*_FLAGS, *length, _OWN_WAY), tmp_path))
+    found = asyncio.run(statuses(past, upstream, engine, (*FROM_PROMETHEUS, *length, _OWN_WAY), tmp_path))
     asked = past.proxy.take()
     memory = [question for question in asked if question.query.startswith("container_memory") and question.seconds]
     points = [question.seconds // 600 + 1 for question in memory]
@@ -231,7 +138,7 @@ async def _follow_usage(upstream: Upstream, tmp_path: Path, profile: str) -> Non
     pod = make_pods(1, int(time.time()), _SEED)[0]
     pods = [replace(pod, is_alive=True)]
     labels = f'namespace="{pod.namespace}",pod="{pod.name}",container="main"'
-    live = ("--usage-source=prometheus", "--recommender-interval=2s", f"--profile={profile}", *_LABELS)
+    live = ("--usage-source=prometheus", "--recommender-interval=2s", f"--profile={profile}", *LABELS)
     objects = [*upstream.definitions(), *cluster(pods)]
     async with open_copy(objects, tmp_path / "copy") as copy:
         with exporting(labels, 0.5, 300 << 20) as told, ExitStack() as prometheus:
@@ -249,15 +156,15 @@ async def _follow_usage(upstream: Upstream, tmp_path: Path, profile: str) -> Non
 
 async def wait_for(copy: Copy, one: RunningProgram, is_there: Callable[[JsonObject], bool]) -> JsonObject:
     """Wait until the status of the only VPA is as expected, and return it."""
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + SECONDS
     while True:
         check_alive(one)
-        (scaler,) = copy.server.store.list(_API_VERSION, "VerticalPodAutoscaler")
+        (scaler,) = copy.server.store.list(API_VERSION, "VerticalPodAutoscaler")
         status = child(scaler, "status")
         if is_there(status):
             return status
         assert time.monotonic() < deadline, f"{json.dumps(status)}\n{one.log.last_lines(15)}"
-        await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def cpu_of(status: JsonObject) -> int:

@@ -1,12 +1,13 @@
-"""Eight days in the past of a cluster: who used how much when, and what went wrong meanwhile."""
+"""Some days in the past of a cluster: who used how much when, and what went wrong meanwhile."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+from typing import Protocol
 
 DAY = 86_400
 SCRAPE = 300
@@ -69,17 +70,50 @@ def make_pods(apps: int, now: int, seed: int) -> list[PastPod]:
     return pods
 
 
-def write_past(pods: list[PastPod], file: Path, seed: int) -> None:
+class Use(Protocol):
+    """What containers have used, point by point of their pods' time."""
+
+    def cpu_seconds(self, pod: PastPod, container: str) -> Iterable[float]:
+        """Return the CPU time of each step between two points, the step before the first point first."""
+
+    def memory_bytes(self, pod: PastPod, container: str) -> Iterable[int]:
+        """Return the memory at each point; nothing where none was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUpUse:
+    """Use by chance, around what is usual for a container.
+
+    Args:
+        seed: From which it is made up.
+    """
+
+    seed: int
+
+    def cpu_seconds(self, pod: PastPod, container: str) -> Iterable[float]:
+        """Return CPU time."""
+        dice = random.Random(f"{self.seed} {pod.name} {container} cpu")
+        usual = dice.lognormvariate(-2, 1)
+        return cycle([SCRAPE * usual * dice.lognormvariate(0, 0.5) for _ in range(_MOODS)])
+
+    def memory_bytes(self, pod: PastPod, container: str) -> Iterable[int]:
+        """Return memory."""
+        dice = random.Random(f"{self.seed} {pod.name} {container} memory")
+        usual = dice.lognormvariate(19, 1)
+        return cycle([int(usual * dice.lognormvariate(0, 0.2)) for _ in range(_MOODS)])
+
+
+def write_past(pods: Sequence[PastPod], file: Path, use: Use) -> None:
     """Write the past of pods as OpenMetrics text, metric by metric."""
     with file.open("w") as out:
         out.write(f"# TYPE {CPU.removesuffix('_total')} counter\n")
         for pod in pods:
             for container in CONTAINERS:
-                out.writelines(_counter(pod, container, random.Random(f"{seed} {pod.name} {container} cpu")))
+                out.writelines(_counter(pod, container, use.cpu_seconds(pod, container)))
         out.write(f"# TYPE {MEMORY} gauge\n")
         for pod in pods:
             for container in CONTAINERS:
-                out.writelines(_gauge(pod, container, random.Random(f"{seed} {pod.name} {container} memory")))
+                out.writelines(_gauge(pod, container, use.memory_bytes(pod, container)))
         out.write(f"# TYPE {LABELS} gauge\n")
         for pod in pods:
             out.writelines(_labels(pod))
@@ -92,19 +126,16 @@ def _series(metric: str, pod: PastPod, container: str) -> str:
     return f'{metric}{{job="kubernetes-cadvisor",{place}}}'
 
 
-def _counter(pod: PastPod, container: str, dice: random.Random) -> Iterator[str]:
-    series, total, usual = _series(CPU, pod, container), 0.0, dice.lognormvariate(-2, 1)
-    moods = cycle([SCRAPE * usual * dice.lognormvariate(0, 0.5) for _ in range(_MOODS)])
-    for at, used in zip(pod.instants(), moods, strict=False):
-        total = 0.0 if at == pod.restarts_at else total + used
+def _counter(pod: PastPod, container: str, used: Iterable[float]) -> Iterator[str]:
+    series, total = _series(CPU, pod, container), 0.0
+    for at, seconds in zip(pod.instants(), used, strict=False):
+        total = 0.0 if at == pod.restarts_at else total + seconds
         yield f"{series} {total:.6f} {at}\n"
 
 
-def _gauge(pod: PastPod, container: str, dice: random.Random) -> Iterator[str]:
-    series, usual = _series(MEMORY, pod, container), dice.lognormvariate(19, 1)
-    moods = cycle([int(usual * dice.lognormvariate(0, 0.2)) for _ in range(_MOODS)])
-    for at, held in zip(pod.instants(), moods, strict=False):
-        yield f"{series} {held} {at}\n"
+def _gauge(pod: PastPod, container: str, held: Iterable[int]) -> Iterator[str]:
+    series = _series(MEMORY, pod, container)
+    return (f"{series} {amount} {at}\n" for at, amount in zip(pod.instants(), held, strict=False))
 
 
 def _labels(pod: PastPod) -> Iterator[str]:
