@@ -19,7 +19,9 @@ from evenkeel.simulator.api.fields import JsonObject, child, copy_of, ensure, ro
 from evenkeel.simulator.clock import rfc3339
 
 _STEP = timedelta(hours=5)
-_ALIVE = timedelta(minutes=-10)
+_ALIVE = timedelta(days=-1)
+"""Renewed so far ahead that no run, however slow the machine, comes to see the webhook's Lease grow stale."""
+
 _KILL_AGES = (5, 600, 4000, 50_000)
 _ASLEEP = 0.45
 """Share of workloads without pods: they have VPAs and checkpoints, and new pods are submitted."""
