@@ -41,12 +41,12 @@ def note_needs(aggregates: AggregateTable, rows: Integers, needs: Integers, inst
     np.maximum.at(aggregates.oom_need_until, rows, instants + length)
 
 
-def lapse(aggregates: AggregateTable, now: int) -> None:
+def lapse(aggregates: AggregateTable, now: int | Integers) -> None:
     """Forget the needs that are no longer in force.
 
     Args:
         aggregates: Changed.
-        now: An instant; a need that is in force until then no longer is.
+        now: An instant, or one for each row of the table; a need that is in force until then no longer is.
     """
     over = np.flatnonzero((aggregates.oom_need > 0) & (aggregates.oom_need_until <= now))
     aggregates.oom_need[over] = aggregates.oom_need_until[over] = 0

@@ -92,11 +92,10 @@ class BankState:
         has_cpu, has_memory = ~np.isnan(usage.cpu_cores), ~np.isnan(usage.memory_bytes)
         instants = _instants(usage.ends_seconds)
         shares = usage.durations_seconds / _SAMPLE_SECONDS
-        millicores = truncated(usage.cpu_cores[has_cpu] * MILLICORES_PER_CORE)
         self._aggregates.cpu.apply(
             WeightChanges(
                 usage.rows[has_cpu],
-                CPU_BUCKETS.bucket_of_amounts(millicores),
+                CPU_BUCKETS.bucket_of_values(usage.cpu_cores[has_cpu]),
                 CPU_SAMPLE_WEIGHT * shares[has_cpu],
                 instants[has_cpu],
             )
@@ -119,8 +118,12 @@ class BankState:
 
     def recommend(self, now_seconds: float) -> Bounds:
         """Return target and bounds of every row; none of a resource of which nothing was seen."""
+        return self.recommend_each(np.full(len(self._samples), now_seconds))
+
+    def recommend_each(self, moments_seconds: Floats) -> Bounds:
+        """Return target and bounds of every row at a moment of its own."""
         aggregates, rows = self._aggregates, np.arange(len(self._samples))
-        lapse(aggregates, int(_instants(np.array([now_seconds]))[0]))
+        lapse(aggregates, grown(_instants(moments_seconds), len(aggregates.oom_need_until), NEVER))
         first = aggregates.first_sample[rows]
         usage = MergedUsage(
             aggregates.cpu.percentile(rows, self._estimator.cpu.in_order()),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,22 @@ class StrategyState(Protocol):
 
         Raises:
             ValueError: The form is none that ``save`` writes; the row then starts anew.
+        """
+
+
+@runtime_checkable
+class RowwiseState(StrategyState, Protocol):
+    """A state that can also be asked about another moment for each row.
+
+    A replay lets recordings whose times differ by seconds step forward together, so that there are fewer steps. A
+    state without this method is told of samples, and asked, strictly in the order of time.
+    """
+
+    def recommend_each(self, moments_seconds: Floats) -> Bounds:
+        """Return what to request of every row from its moment on.
+
+        Args:
+            moments_seconds: float64[rows], seconds since the Unix epoch; for no row before its moment asked about last.
         """
 
 

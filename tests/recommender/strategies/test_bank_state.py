@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from autoscaling.resources import CPU, MEMORY
+from recommender.buckets import CPU_BUCKETS
 from recommender.settings import EstimatorSettings, ModelSettings
 from recommender.strategies.bank_state import BankState
 from recommender.strategies.interface import Bounds, OomKills, Usage
@@ -226,3 +227,30 @@ def test_what_cannot_be_restored_is_refused(row: str, change: dict[str, object],
     saved = json.loads(json.dumps({**state.save(0), **change}))
     with pytest.raises(ValueError, match=message):
         state.restore(0, saved)
+
+
+def test_each_row_at_a_moment_of_its_own() -> None:
+    """quality:Q-2, beyond:B-5: the need of a kill is in force for three days, of which each row has its own."""
+    hour = 3600.0
+    model = ModelSettings(memory_interval=timedelta(hours=1), oom_needs_count=True)
+    state = replace(VPA_DEFAULT, model=model).start(2)
+    for row in range(2):
+        state.observe(usage(row, EPOCH, 0.1, 400.0 * MI))
+        state.observe_ooms(kill(row, EPOCH, 500.0 * MI))
+        for number in range(1, 60):
+            state.observe(usage(row, EPOCH + number * hour, 0.1, 400.0 * MI, hour))
+    moments = np.array([EPOCH + 71 * hour, EPOCH + 73 * hour])
+    found = state.recommend_each(moments).memory_bytes.target
+    assert found[0] == pytest.approx(600 * MI * 1.15)
+    assert found[1] < 500 * MI
+    assert state.recommend(float(moments[1])).memory_bytes.target.tolist() == [found[1], found[1]]
+
+
+@given(cores=st.floats(0.001, 20.0))
+def test_a_fraction_of_a_millicore_counts(cores: float) -> None:
+    """quality:Q-11: a sample goes into the bucket of what was used, not of that cut to whole millicores."""
+    state = VPA_MIN0.start(1)
+    state.observe(usage(0, EPOCH, cores, np.nan))
+    expected = CPU_BUCKETS.ends[CPU_BUCKETS.bucket_of_values(np.array([cores]))] * 1000
+    whole = np.floor(expected)
+    assert state.recommend(EPOCH).cpu_cores.target * 1000 == pytest.approx(whole + np.floor(whole * 0.15))
