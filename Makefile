@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up install cluster-verify cluster-observe uninstall cluster-down lock bench bench-quick bench-curves
+.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up install cluster-verify cluster-observe uninstall cluster-down lock replay-reference bench bench-quick bench-curves
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -94,6 +94,10 @@ bench-quick: setup ## A reduced size of each benchmark, in minutes.
 
 bench-curves: setup ## How time grows from 1,000 to 100,000 containers, beside upstream's (needs Go); results in results/bench.
 	$(BIN)/python -m bench.curves
+
+replay-reference: setup ## Replay the recorded traces and hold every figure against its reference.
+	@$(BIN)/evenkeel replay tests/data/traces $(foreach name,vpa-default vpa-min0 krr-simple oracle,--strategy $(name)) \
+	  --compare tests/data/replay-reference.json
 
 lock: setup ## Resolve requirements.lock anew from pyproject.toml.
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

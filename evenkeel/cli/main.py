@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "verify-resize": ("verify_resize", "Wait until a pod has what it asks for."),
         "observe": ("observe", "Follow the resizes of a workload."),
         "compare": ("compare", "Compare our recommendations with upstream's."),
+        "replay": ("replay", "Play strategies on recorded use."),
         "shadow": ("shadow", "Keep twins of upstream's objects to compare."),
     }
 )

@@ -1,0 +1,75 @@
+"""Strategies on the same series, one after the other (spec: quality Q-4, Q-10 to Q-17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evenkeel.replay.course import InOrder, Player, play
+from evenkeel.replay.hindsight import oracle, static
+from evenkeel.replay.scores import Scores, joined, score
+from evenkeel.replay.steps import by_number, by_time
+from evenkeel.replay.trace import DAY_SECONDS, Trace
+from recommender.strategies.interface import RowwiseState, Strategy
+
+RATIOS: Final = (1.0, 1.5)
+"""Ratios of memory limit to request that every series is played with."""
+
+SCORED_RATIO: Final = 1.5
+"""The one of which requests and resizes are scored."""
+
+SERIES_AT_A_TIME: Final = 500
+"""Series that are played side by side; more of them save less time than they take memory."""
+
+_HOUR_SECONDS: Final = 3600.0
+
+IN_HINDSIGHT: Final[Mapping[str, Callable[[Sequence[Trace], int], Player]]] = {
+    "static": static,
+    "oracle": lambda traces, copies: oracle(traces, copies, _HOUR_SECONDS),
+    "oracle-24h": lambda traces, copies: oracle(traces, copies, DAY_SECONDS),
+}
+"""What no recommender can follow, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """What is played.
+
+    Args:
+        name: Its name.
+        strategy: The strategy; None for one of ``IN_HINDSIGHT``.
+    """
+
+    name: str
+    strategy: Strategy | None = None
+
+
+def contend(contender: Contender, traces: Sequence[Trace]) -> Scores:
+    """Play a strategy on series, some hundred at a time, and score it.
+
+    Args:
+        contender: The strategy.
+        traces: At least one.
+
+    Raises:
+        MisshapenError: The strategy returns something else than amounts for every row.
+    """
+    return joined([_contend(contender, batch) for batch in _batches(traces)])
+
+
+def _batches(traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
+    for begin in range(0, len(traces), SERIES_AT_A_TIME):
+        yield traces[begin : begin + SERIES_AT_A_TIME]
+
+
+def _contend(contender: Contender, traces: Sequence[Trace]) -> Scores:
+    if contender.strategy is None:
+        player = IN_HINDSIGHT[contender.name](traces, len(RATIOS))
+        steps = by_number(traces)
+    else:
+        state = contender.strategy.start(len(traces) * len(RATIOS))
+        is_rowwise = isinstance(state, RowwiseState)
+        player = state if isinstance(state, RowwiseState) else InOrder(state)
+        steps = by_number(traces) if is_rowwise else by_time(traces)
+    return score(steps, play(steps, player, RATIOS), SCORED_RATIO)

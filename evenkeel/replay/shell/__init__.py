@@ -1,0 +1,1 @@
+"""What replay reads and writes."""

@@ -1,0 +1,140 @@
+"""One strategy step by step (quality:Q-2 to quality:Q-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenkeel.replay.course import CPU_PLACE, MEMORY_PLACE, Course, InOrder, play
+from evenkeel.replay.steps import by_number, by_time
+from evenkeel.replay.trace import Trace
+from recommender.strategies.answers import MisshapenError
+from recommender.strategies.vpa import VPA_DEFAULT, VPA_MIN0
+from tests.evenkeel.replay.series import MI, NAN, Script, trace
+
+STEADY = [1.0] * 8
+
+
+def course(traces: Sequence[Trace], script: Script, ratios: tuple[float, ...] = (1.5,)) -> Course:
+    return play(by_number(traces), script, ratios)
+
+
+def test_the_first_request_is_no_resize() -> None:
+    """quality:Q-3: two of eight steps warm up, and nothing is in force in them."""
+    found = course([trace(STEADY)], Script([(2.0, NAN)], 1))
+    assert np.isnan(found.requests[CPU_PLACE, 0, :2]).all()
+    assert found.requests[CPU_PLACE, 0, 2:].tolist() == [2.0] * 6
+    assert found.resizes.tolist() == [[0]]
+
+
+def test_a_decision_is_in_force_in_the_next_step() -> None:
+    """quality:Q-2."""
+    found = course([trace(STEADY)], Script([(2.0, NAN), (4.0, NAN)], 1))
+    assert found.requests[CPU_PLACE, 0, 2:].tolist() == [2.0] + [4.0] * 5
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([[1]], [[1]])
+
+
+@pytest.mark.parametrize(
+    ("row", "second", "resizes", "increases"),
+    [
+        ("quality:Q-5 within bounds", (2.05, 102 * MI), 0, 0),
+        ("quality:Q-5 both at once", (4.0, 200 * MI), 1, 1),
+        ("quality:Q-5 less", (1.0, 100 * MI), 1, 0),
+        ("quality:Q-5 one more, one less, together more", (4.0, 50 * MI), 1, 1),
+        ("quality:Q-5 one more, one less, together less", (2.4, 50 * MI), 1, 0),
+    ],
+)
+def test_changes(row: str, second: tuple[float, float], resizes: int, increases: int) -> None:
+    series = trace(STEADY, [50 * MI] * 8)
+    found = course([series], Script([(2.0, 100 * MI), second], 1))
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([[resizes]], [[increases]]), row
+
+
+@pytest.mark.parametrize(
+    ("row", "step", "resizes"),
+    [("quality:Q-5 before 12 hours", 3600.0, 0), ("quality:Q-5 after 12 hours", 7200.0, 1)],
+)
+def test_a_change_within_bounds(row: str, step: float, resizes: int) -> None:
+    """A tenth is enough from twelve hours on."""
+    found = course([trace(STEADY, step=step)], Script([(2.0, NAN), (2.2, NAN)], 1, spread=0.5))
+    assert found.resizes.tolist() == [[resizes]], row
+
+
+@pytest.mark.parametrize(
+    ("row", "step", "memory", "ooms"),
+    [
+        ("quality:Q-4 within the limit", 300.0, [150.0] * 8, [6, 0]),
+        ("quality:Q-4 over both limits", 300.0, [151.0] * 8, [6, 6]),
+        ("quality:Q-4 not in the warm-up", 300.0, [200.0] * 2 + [100.0] * 6, [0, 0]),
+        ("quality:Q-4 events of a minute are one", 60.0, [200.0] * 8, [2, 2]),
+        ("quality:Q-4 a step that is a second short", 299.0, [200.0] * 8, [6, 6]),
+        ("quality:Q-1 an empty cell", 300.0, [NAN] * 8, [0, 0]),
+    ],
+)
+def test_ooms(row: str, step: float, memory: list[float], ooms: list[int]) -> None:
+    series = trace(STEADY, [each * MI for each in memory], step=step)
+    script = Script([(1.0, 100 * MI)], 2)
+    found = course([series], script, (1.0, 1.5))
+    assert found.ooms[:, 0].tolist() == ooms, row
+    assert sum(len(kills.rows) for kills in script.kills) == sum(ooms)
+    assert all(kills.memory_bytes.tolist() == [100 * MI] * len(kills.rows) for kills in script.kills)
+
+
+@pytest.mark.parametrize(
+    ("row", "step", "resizes"), [("quality:Q-5 soon again", 300.0, 1), ("quality:Q-5 after ten minutes", 600.0, 0)]
+)
+def test_a_kill_soon_after_another_one(row: str, step: float, resizes: int) -> None:
+    """Any difference is then worth a change, and before it none within the bounds."""
+    series = trace(STEADY, [200 * MI] * 8, step=step)
+    found = course([series], Script([(1.0, 100 * MI), (1.0, 101 * MI)], 1))
+    assert found.resizes.tolist() == [[resizes]], row
+    if resizes:
+        assert found.requests[MEMORY_PLACE, 0, 2:].tolist() == [100 * MI] * 2 + [101 * MI] * 4
+
+
+def test_series_know_nothing_of_each_other() -> None:
+    """quality:Q-2: side by side they come to what each comes to alone."""
+    random = np.random.default_rng(7)
+    traces = [trace(random.gamma(2.0, 0.2, 60), random.gamma(9.0, 3e7, 60), step=600.0 + each) for each in range(3)]
+    together = play(by_number(traces), VPA_DEFAULT.start(6), (1.0, 1.5))
+    for number, each in enumerate(traces):
+        alone = play(by_number([each]), VPA_DEFAULT.start(2), (1.0, 1.5))
+        mine = by_number(traces).rows == number
+        np.testing.assert_array_equal(together.requests[:, :, mine], alone.requests)
+        assert together.ooms[:, number].tolist() == alone.ooms[:, 0].tolist()
+        assert together.resizes[:, number].tolist() == alone.resizes[:, 0].tolist()
+
+
+def test_by_time_and_by_number_come_to_the_same() -> None:
+    """quality:Q-11: a state that is asked about each row's own moment needs no common time."""
+    random = np.random.default_rng(8)
+    traces = [trace(random.gamma(2.0, 0.2, 50), random.gamma(9.0, 3e7, 50), step=600.0 + each) for each in range(2)]
+    at_once = play(by_number(traces), VPA_MIN0.start(2), (1.5,))
+    in_order = play(by_time(traces), InOrder(VPA_MIN0.start(2)), (1.5,))
+    for number in range(2):
+        mine, other = by_number(traces).rows == number, by_time(traces).rows == number
+        np.testing.assert_array_equal(at_once.requests[:, :, mine], in_order.requests[:, :, other])
+
+
+@pytest.mark.parametrize("changed", [13, 30, 59])
+def test_causality(changed: int) -> None:
+    """quality:Q-2: what is to come changes nothing of the requests up to the first step after it."""
+    random = np.random.default_rng(9)
+    before = trace(random.gamma(2.0, 0.2, 60), random.gamma(9.0, 3e7, 60))
+    cpu, memory = before.cpu_cores.copy(), before.memory_bytes.copy()
+    cpu[changed:] *= 7.0
+    memory[changed:] *= 5.0
+    after = replace(before, cpu_cores=cpu, memory_bytes=memory)
+    ours, theirs = (play(by_number([each]), VPA_DEFAULT.start(2), (1.0, 1.5)).requests for each in (before, after))
+    np.testing.assert_array_equal(ours[:, :, : changed + 1], theirs[:, :, : changed + 1])
+    if changed < 59:
+        assert not np.array_equal(ours, theirs, equal_nan=True)
+
+
+def test_an_answer_of_the_wrong_size() -> None:
+    """beyond:B-10."""
+    with pytest.raises(MisshapenError, match="shape"):
+        course([trace(STEADY)], Script([(1.0, NAN)], 3))
