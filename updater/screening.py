@@ -50,11 +50,12 @@ def may_be_worthwhile(standing: Standing, are_old: Flags, are_quick: Flags, thre
     Returns:
         bool[n]; false only where nothing speaks for a change.
     """
-    requests = standing.requests
+    requests, targets = standing.requests, standing.targets
     outside = (requests > standing.upper) | (requests < standing.lower)
-    outside |= np.isnan(requests) & ~np.isnan(standing.targets)
+    outside |= np.isnan(requests) & ~np.isnan(targets)
     with np.errstate(divide="ignore", invalid="ignore"):
-        differences = np.nan_to_num(np.abs(standing.targets - requests) / requests, nan=0.0).sum(axis=0)
+        # Of a number and none the number is the larger one.
+        differences = np.fmax(np.abs(targets - requests) / requests, 0.0).sum(axis=0)
     found: Flags = outside.any(axis=0) | are_quick & (differences > 0.0)
     found |= are_old & (differences >= threshold * (1.0 - _SLACK))
     return found

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
+
+import numpy as np
 
 from evenkeel.replay.course import InOrder, Player, play
 from evenkeel.replay.hindsight import oracle, static
 from evenkeel.replay.scores import Scores, joined, score
 from evenkeel.replay.steps import by_number, by_time
 from evenkeel.replay.trace import DAY_SECONDS, Trace
+from recommender.kernels.suite import Kernels
+from recommender.strategies.bank_state import BankState
 from recommender.strategies.interface import RowwiseState, Strategy
 
 RATIOS: Final = (1.0, 1.5)
@@ -24,10 +29,10 @@ SERIES_AT_A_TIME: Final = 500
 
 _HOUR_SECONDS: Final = 3600.0
 
-IN_HINDSIGHT: Final[Mapping[str, Callable[[Sequence[Trace], int], Player]]] = {
+IN_HINDSIGHT: Final[Mapping[str, Callable[[Sequence[Trace]], Player]]] = {
     "static": static,
-    "oracle": lambda traces, copies: oracle(traces, copies, _HOUR_SECONDS),
-    "oracle-24h": lambda traces, copies: oracle(traces, copies, DAY_SECONDS),
+    "oracle": partial(oracle, interval_seconds=_HOUR_SECONDS),
+    "oracle-24h": partial(oracle, interval_seconds=DAY_SECONDS),
 }
 """What no recommender can follow, by name."""
 
@@ -45,17 +50,18 @@ class Contender:
     strategy: Strategy | None = None
 
 
-def contend(contender: Contender, traces: Sequence[Trace]) -> Scores:
+def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | None = None) -> Scores:
     """Play a strategy on series, some hundred at a time, and score it.
 
     Args:
         contender: The strategy.
         traces: At least one.
+        kernels: What strategies by histograms work with; numpy does where there are none.
 
     Raises:
         MisshapenError: The strategy returns something else than amounts for every row.
     """
-    return joined([_contend(contender, batch) for batch in _batches(traces)])
+    return joined([_contend(contender, batch, kernels) for batch in _batches(traces)])
 
 
 def _batches(traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
@@ -63,13 +69,16 @@ def _batches(traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
         yield traces[begin : begin + SERIES_AT_A_TIME]
 
 
-def _contend(contender: Contender, traces: Sequence[Trace]) -> Scores:
+def _contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | None) -> Scores:
+    rows = [*traces] * len(RATIOS)
     if contender.strategy is None:
-        player = IN_HINDSIGHT[contender.name](traces, len(RATIOS))
-        steps = by_number(traces)
+        player, steps = IN_HINDSIGHT[contender.name](rows), by_number(rows)
     else:
-        state = contender.strategy.start(len(traces) * len(RATIOS))
+        state = contender.strategy.start(len(rows))
+        if isinstance(state, BankState):
+            state.use(kernels)
         is_rowwise = isinstance(state, RowwiseState)
         player = state if isinstance(state, RowwiseState) else InOrder(state)
-        steps = by_number(traces) if is_rowwise else by_time(traces)
-    return score(steps, play(steps, player, RATIOS), SCORED_RATIO)
+        steps = by_number(rows) if is_rowwise else by_time(rows)
+    course = play(steps, player, np.repeat(RATIOS, len(traces)))
+    return score(steps, course, RATIOS, SCORED_RATIO)

@@ -1,6 +1,6 @@
 """One strategy on recorded use: observe, recommend, change requests, step by step (spec: quality Q-2 to Q-5).
 
-Every series is played once for each ratio of limit to request, all of them side by side as rows of one state.
+All series go side by side as rows of one state; a series that is to be played at two ratios of limit to request is two.
 """
 
 from __future__ import annotations
@@ -31,17 +31,15 @@ _OOM_SPACING_SECONDS: Final = 299.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """What became of every series; the second axis of arrays is the ratio of limit to request.
+    """What became of every series.
 
     Args:
-        ratios: The ratios.
-        requests: float64[2, ratios, steps], cores and bytes in force in each of the steps; NaN before the first.
-        ooms: int64[ratios, series], OOM events.
-        resizes: int64[ratios, series], changes of one or both requests.
-        increases: int64[ratios, series], those of them that give more.
+        requests: float64[2, steps], cores and bytes in force in each of the steps; NaN before the first.
+        ooms: int64[series], OOM events.
+        resizes: int64[series], changes of one or both requests.
+        increases: int64[series], those of them that give more.
     """
 
-    ratios: tuple[float, ...]
     requests: Floats
     ooms: Integers
     resizes: Integers
@@ -85,16 +83,13 @@ class InOrder:
 
 
 class _Rows:
-    """Where every row stands while the steps go by; row ``ratio * series + s`` is series s at one ratio."""
+    """Where every series stands while the steps go by."""
 
-    def __init__(self, ratios: tuple[float, ...], count: int) -> None:
-        self.ratios = np.repeat(np.array(ratios), count)
-        rows = len(self.ratios)
-        self.requests: Floats = np.full((2, rows), np.nan)
-        self.kills = Kills.none(rows)
-        self.ooms: Integers = np.zeros(rows, dtype=np.int64)
-        self.resizes: Integers = np.zeros(rows, dtype=np.int64)
-        self.increases: Integers = np.zeros(rows, dtype=np.int64)
+    def __init__(self, ratios: Floats) -> None:
+        self._ratios = ratios
+        self.requests: Floats = np.full((2, len(ratios)), np.nan)
+        self.kills = Kills.none(len(ratios))
+        self.ooms, self.resizes, self.increases = np.zeros((3, len(ratios)), dtype=np.int64)
 
     def kill(self, usage: Usage, are_scored: Flags) -> OomKills | None:
         """Note which rows run out of memory in a step, and return them; None where none does.
@@ -104,7 +99,7 @@ class _Rows:
             are_scored: bool[n], in which of them it counts.
         """
         rows = usage.rows
-        over = are_scored & (usage.memory_bytes > self.ratios[rows] * self.requests[MEMORY_PLACE, rows])
+        over = are_scored & (usage.memory_bytes > self._ratios[rows] * self.requests[MEMORY_PLACE, rows])
         if not over.any():
             return None
         over &= usage.ends_seconds - self.kills.last[rows] >= _OOM_SPACING_SECONDS
@@ -123,8 +118,9 @@ class _Rows:
             times: float64[n], seconds.
             are_first: bool[n], whether the warm-up ends here.
         """
-        amounts = np.stack((said.cpu[:, rows], said.memory[:, rows]), axis=1)
-        standing = Standing(self.requests[:, rows], amounts[TARGET], amounts[LOWER_BOUND], amounts[UPPER_BOUND])
+        amounts = np.stack((said.cpu, said.memory), axis=1).take(rows, axis=2)
+        requests = self.requests.take(rows, axis=1)
+        standing = Standing(requests, amounts[TARGET], amounts[LOWER_BOUND], amounts[UPPER_BOUND])
         changing = are_worthwhile(standing, times, self.kills.of(rows))
         changing |= are_first
         if not changing.any():
@@ -139,48 +135,37 @@ class _Rows:
         self.increases[rows] += resized & (gains > 0.0)
 
 
-def play(steps: Steps, player: Player, ratios: tuple[float, ...]) -> Course:
+def play(steps: Steps, player: Player, ratios: Floats) -> Course:
     """Play a strategy on all steps.
 
     Args:
         steps: The steps; those of a move are told at once.
-        player: Has ``len(ratios)`` times as many rows as there are series, and has seen nothing.
-        ratios: Ratios of the memory limit to the request.
+        player: Has a row for each series, and has seen nothing.
+        ratios: float64[series], memory limit in shares of the request.
 
     Raises:
         MisshapenError: The strategy returns something else than amounts for every row.
     """
-    rows = _Rows(ratios, steps.count)
-    offsets = np.arange(len(ratios)) * steps.count
-    requests = np.full((2, len(ratios), len(steps)), np.nan)
-    moments = np.zeros(len(rows.ratios))
+    rows = _Rows(ratios)
+    requests = np.full((2, len(steps)), np.nan)
+    moments = np.zeros(steps.count)
+    deciding = steps.are_scored | steps.are_last_unscored
     for move in steps.moves():
-        usage = _usage(steps, move, offsets)
-        requests[:, :, move] = rows.requests[:, usage.rows].reshape(2, len(ratios), -1)
-        are_scored = np.tile(steps.are_scored[move], len(ratios))
-        kills = rows.kill(usage, are_scored)
+        usage = Usage(
+            steps.rows[move],
+            steps.times[move],
+            steps.durations[move],
+            steps.cpu_cores[move],
+            steps.memory_bytes[move],
+        )
+        requests[:, move] = rows.requests.take(usage.rows, axis=1)
+        kills = rows.kill(usage, steps.are_scored[move])
         player.observe(usage)
         if kills is not None:
             player.observe_ooms(kills)
         moments[usage.rows] = usage.ends_seconds
-        are_first = np.tile(steps.are_last_unscored[move], len(ratios))
-        deciding = are_scored | are_first
-        if deciding.any():
+        chosen = deciding[move]
+        if chosen.any():
             said = answer(player.recommend_each(moments), len(moments))
-            rows.change(said, usage.rows[deciding], usage.ends_seconds[deciding], are_first[deciding])
-    shape = (len(ratios), steps.count)
-    return Course(
-        ratios, requests, rows.ooms.reshape(shape), rows.resizes.reshape(shape), rows.increases.reshape(shape)
-    )
-
-
-def _usage(steps: Steps, move: slice, offsets: Integers) -> Usage:
-    """Return the samples of a move, once for each ratio."""
-    times = len(offsets)
-    return Usage(
-        (offsets[:, np.newaxis] + steps.rows[move]).ravel(),
-        np.tile(steps.times[move], times),
-        np.tile(steps.durations[move], times),
-        np.tile(steps.cpu_cores[move], times),
-        np.tile(steps.memory_bytes[move], times),
-    )
+            rows.change(said, usage.rows[chosen], usage.ends_seconds[chosen], steps.are_last_unscored[move][chosen])
+    return Course(requests, rows.ooms, rows.resizes, rows.increases)

@@ -28,7 +28,7 @@ STATIC_MARGIN: Final = 1.15
 
 @dataclass(slots=True, eq=False)
 class Hindsight:
-    """A state whose targets are known from the start; row ``k * series + s`` is for series s.
+    """A state whose targets are known from the start, with a row for each series.
 
     Args:
         paths: float64[2, steps], cores and bytes to request after each step, one series after the other.
@@ -59,31 +59,29 @@ class Hindsight:
         return Bounds(ResourceBounds(cpu), ResourceBounds(memory))
 
 
-def oracle(traces: Sequence[Trace], copies: int, interval_seconds: float) -> Hindsight:
+def oracle(traces: Sequence[Trace], interval_seconds: float) -> Hindsight:
     """Return what always requests the most that is used until it can decide again.
 
     Args:
         traces: The series.
-        copies: How many rows each has.
         interval_seconds: From one decision to the next.
     """
-    return _hindsight([_foreseen(trace, interval_seconds) for trace in traces], copies, is_exact=True)
+    return _hindsight([_foreseen(trace, interval_seconds) for trace in traces], is_exact=True)
 
 
-def static(traces: Sequence[Trace], copies: int) -> Hindsight:
+def static(traces: Sequence[Trace]) -> Hindsight:
     """Return what requests some more than the most that was used in the warm-up, ever after.
 
     Args:
         traces: The series.
-        copies: How many rows each has.
     """
-    return _hindsight([_settled(trace) for trace in traces], copies, is_exact=False)
+    return _hindsight([_settled(trace) for trace in traces], is_exact=False)
 
 
-def _hindsight(paths: Sequence[Floats], copies: int, *, is_exact: bool) -> Hindsight:
+def _hindsight(paths: Sequence[Floats], *, is_exact: bool) -> Hindsight:
     sizes = [path.shape[1] for path in paths]
     starts = np.cumsum(sizes) - sizes
-    return Hindsight(np.concatenate(paths, axis=1), np.tile(starts, copies), is_exact)
+    return Hindsight(np.concatenate(paths, axis=1), starts, is_exact)
 
 
 def _uses(trace: Trace) -> Floats:

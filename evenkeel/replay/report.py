@@ -109,8 +109,9 @@ def deviation_table(compared: Sequence[Deviation]) -> Table:
 
 
 def figure_tables(found: ByStrategy) -> Iterator[Table]:
-    """Yield a table of the figures over all series, then one for each source."""
-    names = dict.fromkeys(series for by_series in found.values() for series in by_series)
+    """Yield a table of the figures over all series, then one for each source where there are several."""
+    names = list(dict.fromkeys(series for by_series in found.values() for series in by_series))
+    names = names if len(names) > 2 else [ALL]
     costs = tuple(f"J{weight:g} MEAN" for weight in OVERRUN_WEIGHTS)
     columns = ("STRATEGY", *(f"{head} {'/'.join(kinds).upper()}" for head, _, kinds in _PAIRS), *costs, "J10 MEDIAN")
     for series in names:

@@ -92,28 +92,30 @@ def joined(parts: Sequence[Scores]) -> Scores:
     )
 
 
-def score(steps: Steps, course: Course, ratio: float) -> Scores:
+def score(steps: Steps, course: Course, ratios: tuple[float, ...], ratio: float) -> Scores:
     """Score every series.
 
     Args:
-        steps: What was played.
+        steps: What was played: all series at the first ratio, then all at the next one.
         course: What became of it.
-        ratio: The ratio of which requests and resizes are scored; OOM events are of all.
+        ratios: Ratios of memory limit to request.
+        ratio: The one of which requests and resizes are scored; OOM events are of all.
     """
-    at = course.ratios.index(ratio)
     of_resources = [
-        _of_resource(steps, use, course.requests[place, at], LEAST_SCORED[place])
+        _of_resource(steps, use, course.requests[place], LEAST_SCORED[place])
         for place, use in ((CPU_PLACE, steps.cpu_cores), (MEMORY_PLACE, steps.memory_bytes))
     ]
-    uses, slack, overrun, share = np.stack(of_resources, axis=1)
+    count = steps.count // len(ratios)
+    at = slice(ratios.index(ratio) * count, (ratios.index(ratio) + 1) * count)
+    uses, slack, overrun, share = np.stack(of_resources, axis=1)[:, :, at]
     return Scores(
-        _sums(steps, np.where(steps.are_scored, steps.durations, 0.0)) / DAY_SECONDS,
+        _sums(steps, np.where(steps.are_scored, steps.durations, 0.0))[at] / DAY_SECONDS,
         uses,
         slack,
         overrun,
         share,
-        course.ratios,
-        course.ooms,
+        ratios,
+        course.ooms.reshape(len(ratios), count),
         course.resizes[at],
         course.increases[at],
     )

@@ -20,6 +20,7 @@ from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, amounts, sha
 from recommender.grouping import MergedUsage
 from recommender.histogram_bank import HistogramBank, WeightChanges
 from recommender.instants import LATEST, NEVER, SECOND
+from recommender.kernels.suite import Kernels
 from recommender.memory_peaks import take_memory
 from recommender.oom import take_ooms
 from recommender.oom_needs import lapse, raised
@@ -71,6 +72,10 @@ class BankState:
         self._containers = ContainerTable()
         self._samples: Floats = np.zeros(0)
         self.grow(rows)
+
+    def use(self, kernels: Kernels | None) -> None:
+        """Work with kernels from now on, or with numpy, with the same results."""
+        self._aggregates.use(kernels)
 
     def grow(self, rows: int) -> None:
         """Have this many rows."""

@@ -8,15 +8,21 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from typing import Final
 
 from autoscaling.errors import ConfigurationError
 from evenkeel.replay.contest import IN_HINDSIGHT, Contender, contend
 from evenkeel.replay.scores import Scores
 from evenkeel.replay.trace import Trace
+from recommender.kernels.compiling import UncompiledError, compiled
+from recommender.kernels.suite import Kernels
 from recommender.strategies.faults import Fault
 from recommender.strategies.interface import Strategy
 from recommender.strategies.known import ENTRY_POINTS, as_plugin
-from recommender.strategies.vpa import BUILT_IN
+from recommender.strategies.vpa import BUILT_IN, BankStrategy
+
+MANY_STEPS: Final = 4000
+"""Steps of one series from which kernels are compiled: by then they have saved a second or two."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,10 +76,21 @@ def _play(name: str, traces: Sequence[Trace]) -> Played:
     begin = time.process_time()
     try:
         contender = Contender(name) if name in IN_HINDSIGHT else Contender(name, _strategy(name))
-        scores = contend(contender, traces)
+        scores = contend(contender, traces, _kernels(contender, traces))
     except Exception as error:
         raise ConfigurationError(f"strategy {name}: {type(error).__name__}: {error}; leave it out") from error
     return Played(name, scores, time.process_time() - begin)
+
+
+def _kernels(contender: Contender, traces: Sequence[Trace]) -> Kernels | None:
+    """Return compiled kernels where they gain more time than they take to compile."""
+    if not isinstance(contender.strategy, BankStrategy) or max(map(len, traces)) < MANY_STEPS:
+        return None
+    try:
+        return compiled()
+    except UncompiledError:
+        # The results are the same without.
+        return None
 
 
 def _strategy(name: str) -> Strategy:

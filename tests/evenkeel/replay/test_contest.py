@@ -16,6 +16,7 @@ from evenkeel.replay.report import deviations
 from evenkeel.replay.scores import Scores
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
+from recommender.kernels.suite import Kernels
 from recommender.strategies.interface import Bounds, JsonObject, OomKills, ResourceBounds, StrategyState, Usage
 from recommender.strategies.vpa import VPA_DEFAULT
 from tests.evenkeel.replay.series import GI, Floats, trace
@@ -89,6 +90,16 @@ def test_a_strategy_that_knows_of_one_moment_is_told_in_the_order_of_time() -> N
     scores = contend(Contender("last-use", LastUses()), series)
     assert scores.resizes.tolist() == [12] * 3
     assert scores.overrun_share[0].tolist() == [0.5] * 3
+
+
+def test_kernels_come_to_the_same() -> None:
+    """performance:R-1."""
+    random = np.random.default_rng(4)
+    series = [trace(random.gamma(2.0, 0.2, 40), random.gamma(9.0, 3e7, 40)) for _ in range(2)]
+    contender = Contender("vpa-default", VPA_DEFAULT)
+    by_numpy, by_kernels = (contend(contender, series, kernels) for kernels in (None, Kernels()))
+    for name in ("slack", "overrun", "ooms", "resizes"):
+        np.testing.assert_array_equal(getattr(by_numpy, name), getattr(by_kernels, name))
 
 
 def test_many_series_are_played_in_lots() -> None:

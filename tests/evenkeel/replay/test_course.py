@@ -18,23 +18,23 @@ from tests.evenkeel.replay.series import MI, NAN, Script, trace
 STEADY = [1.0] * 8
 
 
-def course(traces: Sequence[Trace], script: Script, ratios: tuple[float, ...] = (1.5,)) -> Course:
-    return play(by_number(traces), script, ratios)
+def course(traces: Sequence[Trace], script: Script, *ratios: float) -> Course:
+    return play(by_number(traces), script, np.array(ratios or (1.5,)))
 
 
 def test_the_first_request_is_no_resize() -> None:
     """quality:Q-3: two of eight steps warm up, and nothing is in force in them."""
     found = course([trace(STEADY)], Script([(2.0, NAN)], 1))
-    assert np.isnan(found.requests[CPU_PLACE, 0, :2]).all()
-    assert found.requests[CPU_PLACE, 0, 2:].tolist() == [2.0] * 6
-    assert found.resizes.tolist() == [[0]]
+    assert np.isnan(found.requests[CPU_PLACE, :2]).all()
+    assert found.requests[CPU_PLACE, 2:].tolist() == [2.0] * 6
+    assert found.resizes.tolist() == [0]
 
 
 def test_a_decision_is_in_force_in_the_next_step() -> None:
     """quality:Q-2."""
     found = course([trace(STEADY)], Script([(2.0, NAN), (4.0, NAN)], 1))
-    assert found.requests[CPU_PLACE, 0, 2:].tolist() == [2.0] + [4.0] * 5
-    assert (found.resizes.tolist(), found.increases.tolist()) == ([[1]], [[1]])
+    assert found.requests[CPU_PLACE, 2:].tolist() == [2.0] + [4.0] * 5
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([1], [1])
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_decision_is_in_force_in_the_next_step() -> None:
 def test_changes(row: str, second: tuple[float, float], resizes: int, increases: int) -> None:
     series = trace(STEADY, [50 * MI] * 8)
     found = course([series], Script([(2.0, 100 * MI), second], 1))
-    assert (found.resizes.tolist(), found.increases.tolist()) == ([[resizes]], [[increases]]), row
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([resizes], [increases]), row
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_changes(row: str, second: tuple[float, float], resizes: int, increases:
 def test_a_change_within_bounds(row: str, step: float, resizes: int) -> None:
     """A tenth is enough from twelve hours on."""
     found = course([trace(STEADY, step=step)], Script([(2.0, NAN), (2.2, NAN)], 1, spread=0.5))
-    assert found.resizes.tolist() == [[resizes]], row
+    assert found.resizes.tolist() == [resizes], row
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_change_within_bounds(row: str, step: float, resizes: int) -> None:
 def test_ooms(row: str, step: float, memory: list[float], ooms: list[int]) -> None:
     series = trace(STEADY, [each * MI for each in memory], step=step)
     script = Script([(1.0, 100 * MI)], 2)
-    found = course([series], script, (1.0, 1.5))
-    assert found.ooms[:, 0].tolist() == ooms, row
+    found = course([series] * 2, script, 1.0, 1.5)
+    assert found.ooms.tolist() == ooms, row
     assert sum(len(kills.rows) for kills in script.kills) == sum(ooms)
     assert all(kills.memory_bytes.tolist() == [100 * MI] * len(kills.rows) for kills in script.kills)
 
@@ -90,33 +90,34 @@ def test_a_kill_soon_after_another_one(row: str, step: float, resizes: int) -> N
     """Any difference is then worth a change, and before it none within the bounds."""
     series = trace(STEADY, [200 * MI] * 8, step=step)
     found = course([series], Script([(1.0, 100 * MI), (1.0, 101 * MI)], 1))
-    assert found.resizes.tolist() == [[resizes]], row
+    assert found.resizes.tolist() == [resizes], row
     if resizes:
-        assert found.requests[MEMORY_PLACE, 0, 2:].tolist() == [100 * MI] * 2 + [101 * MI] * 4
+        assert found.requests[MEMORY_PLACE, 2:].tolist() == [100 * MI] * 2 + [101 * MI] * 4
 
 
 def test_series_know_nothing_of_each_other() -> None:
     """quality:Q-2: side by side they come to what each comes to alone."""
     random = np.random.default_rng(7)
     traces = [trace(random.gamma(2.0, 0.2, 60), random.gamma(9.0, 3e7, 60), step=600.0 + each) for each in range(3)]
-    together = play(by_number(traces), VPA_DEFAULT.start(6), (1.0, 1.5))
+    ratios = np.array([1.0, 1.5, 1.2])
+    together = play(by_number(traces), VPA_DEFAULT.start(3), ratios)
     for number, each in enumerate(traces):
-        alone = play(by_number([each]), VPA_DEFAULT.start(2), (1.0, 1.5))
+        alone = play(by_number([each]), VPA_DEFAULT.start(1), ratios[[number]])
         mine = by_number(traces).rows == number
-        np.testing.assert_array_equal(together.requests[:, :, mine], alone.requests)
-        assert together.ooms[:, number].tolist() == alone.ooms[:, 0].tolist()
-        assert together.resizes[:, number].tolist() == alone.resizes[:, 0].tolist()
+        np.testing.assert_array_equal(together.requests[:, mine], alone.requests)
+        for counts, count in ((together.ooms, alone.ooms), (together.resizes, alone.resizes)):
+            assert counts[number] == count[0]
 
 
 def test_by_time_and_by_number_come_to_the_same() -> None:
     """quality:Q-11: a state that is asked about each row's own moment needs no common time."""
     random = np.random.default_rng(8)
     traces = [trace(random.gamma(2.0, 0.2, 50), random.gamma(9.0, 3e7, 50), step=600.0 + each) for each in range(2)]
-    at_once = play(by_number(traces), VPA_MIN0.start(2), (1.5,))
-    in_order = play(by_time(traces), InOrder(VPA_MIN0.start(2)), (1.5,))
+    at_once = play(by_number(traces), VPA_MIN0.start(2), np.full(2, 1.5))
+    in_order = play(by_time(traces), InOrder(VPA_MIN0.start(2)), np.full(2, 1.5))
     for number in range(2):
         mine, other = by_number(traces).rows == number, by_time(traces).rows == number
-        np.testing.assert_array_equal(at_once.requests[:, :, mine], in_order.requests[:, :, other])
+        np.testing.assert_array_equal(at_once.requests[:, mine], in_order.requests[:, other])
 
 
 @pytest.mark.parametrize("changed", [13, 30, 59])
@@ -128,8 +129,8 @@ def test_causality(changed: int) -> None:
     cpu[changed:] *= 7.0
     memory[changed:] *= 5.0
     after = replace(before, cpu_cores=cpu, memory_bytes=memory)
-    ours, theirs = (play(by_number([each]), VPA_DEFAULT.start(2), (1.0, 1.5)).requests for each in (before, after))
-    np.testing.assert_array_equal(ours[:, :, : changed + 1], theirs[:, :, : changed + 1])
+    ours, theirs = (play(by_number([each]), VPA_DEFAULT.start(1), np.ones(1)).requests for each in (before, after))
+    np.testing.assert_array_equal(ours[:, : changed + 1], theirs[:, : changed + 1])
     if changed < 59:
         assert not np.array_equal(ours, theirs, equal_nan=True)
 

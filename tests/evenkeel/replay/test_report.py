@@ -38,9 +38,14 @@ def test_a_figure_that_is_missing_is_beyond() -> None:
 
 def test_tables() -> None:
     """quality:Q-19: one for all series, one for each source; what there is not is a dash."""
-    whole, pools = figure_tables(
-        {"vpa-default": {"all": {"cpu_slack_median": 1.25, "cpu_slack_mean": NAN}, "pools": {}}}
-    )
-    assert (whole.title, pools.title) == ("All series", "pools")
+    figures = {"all": {"cpu_slack_median": 1.25, "cpu_slack_mean": NAN}, "nezha": {}, "pools": {}}
+    whole, nezha, pools = figure_tables({"vpa-default": figures})
+    assert (whole.title, nezha.title, pools.title) == ("All series", "nezha", "pools")
     cells = dict(zip(whole.columns, whole.rows[0], strict=True))
     assert (cells["STRATEGY"], cells["CPU SLACK MEDIAN/MEAN"], cells["J10 MEDIAN"]) == ("vpa-default", "1.25 / -", "-")
+
+
+def test_a_single_source_is_all_series() -> None:
+    """quality:Q-19: the same figures are not shown twice."""
+    (only,) = figure_tables({"vpa-default": {"all": {"j10_median": 2.0}, "pools": {"j10_median": 2.0}}})
+    assert only.title == "All series"

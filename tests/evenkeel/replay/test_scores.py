@@ -14,14 +14,14 @@ from tests.evenkeel.replay.series import DAY, GI, HOUR, NAN, trace
 
 def course(steps: Steps, cpu: float, memory: float = NAN, ooms: int = 0) -> Course:
     """Return a course in which the requests never change."""
-    requests = np.broadcast_to(np.array([cpu, memory])[:, np.newaxis, np.newaxis], (2, 1, len(steps)))
-    counts = np.full((1, steps.count), 3)
-    return Course((1.5,), requests, np.full((1, steps.count), ooms), counts, counts - 1)
+    requests = np.broadcast_to(np.array([cpu, memory])[:, np.newaxis], (2, len(steps)))
+    counts = np.full(steps.count, 3)
+    return Course(requests, np.full(steps.count, ooms), counts, counts - 1)
 
 
 def scored(series: Trace, cpu: float, memory: float = NAN) -> Scores:
     steps = by_number([series])
-    return score(steps, course(steps, cpu, memory), 1.5)
+    return score(steps, course(steps, cpu, memory), (1.5,), 1.5)
 
 
 def test_slack_and_overrun() -> None:
@@ -75,15 +75,27 @@ def test_nothing_scored_has_no_cost() -> None:
     assert np.isnan(scored(trace([0.001] * 8), 1.0).costs(10.0)).all()
 
 
+def test_one_ratio_is_scored_and_the_kills_of_all_are_counted() -> None:
+    """quality:Q-4, quality:Q-8: the rows of the second ratio stand behind those of the first."""
+    steps = by_number([trace([1.0] * 8, name=name) for name in ("a", "b") * 2])
+    whole = course(steps, 2.0)
+    requests = np.where(steps.rows < 2, 9.0, whole.requests)
+    found = score(steps, Course(requests, np.arange(4), np.arange(4), np.arange(4) // 2), (1.0, 1.5), 1.5)
+    assert found.slack[0].tolist() == [1.0, 1.0]
+    assert found.ooms.tolist() == [[0, 1], [2, 3]]
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([2, 3], [1, 1])
+    assert found.days.tolist() == [6 * HOUR / DAY] * 2
+
+
 def test_lots_of_series_in_parts() -> None:
     """quality:Q-10: they come to what all at once come to."""
     series = [trace([1.0 + number] * 8, [GI] * 8) for number in range(3)]
     steps = by_number(series)
-    whole = score(steps, course(steps, 2.0, GI, 4), 1.5)
+    whole = score(steps, course(steps, 2.0, GI, 4), (1.5,), 1.5)
     parts = []
     for each in series:
         part = by_number([each])
-        parts.append(score(part, course(part, 2.0, GI, 4), 1.5))
+        parts.append(score(part, course(part, 2.0, GI, 4), (1.5,), 1.5))
     found = joined(parts)
     for name in ("days", "uses", "slack", "overrun", "overrun_share", "ooms", "resizes", "increases"):
         np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
