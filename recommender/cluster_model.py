@@ -303,7 +303,8 @@ class ClusterModel:
             told: Is told of the samples of either resource once they are in, maybe of both at a time.
         """
         split = None if usage.are_distinct else turns(self.containers, usage.containers)
-        before = self.containers.last_memory.take(usage.containers) if self.strategies.is_listening else None
+        is_heard = self.strategies.is_listening(self.vpas, self.links_version)
+        before = self.containers.last_memory.take(usage.containers) if is_heard else None
         is_settled = split is None and not self.containers.is_any_bare()
         # Where an aggregate may have to be made, the two have something in common.
         both = self.aggregates.both if is_settled else in_turn
@@ -316,8 +317,7 @@ class ClusterModel:
         count_fetches(self.containers, self.aggregates, usage, memory)
         if before is not None:
             # The same look at memory again counts as a peak, but is no news.
-            heard = usage.only(cpu, memory & (usage.instants > before))
-            self.strategies.observe(self.groups(), self.containers, heard)
+            self.strategies.observe(self.groups(), self.containers, usage.only(cpu, memory & (usage.instants > before)))
         return UsageOutcome(cpu, memory, usage)
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
@@ -327,7 +327,7 @@ class ClusterModel:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
         accepted = self._take_cpu(samples, turns(self.containers, samples.containers), now)
-        if self.strategies.is_listening:
+        if self.strategies.is_listening(self.vpas, self.links_version):
             self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=True))
         return accepted
 
@@ -345,7 +345,7 @@ class ClusterModel:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
         accepted = self._take_memory(samples, turns(self.containers, samples.containers), now)
-        if self.strategies.is_listening:
+        if self.strategies.is_listening(self.vpas, self.links_version):
             self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=False))
         return accepted
 
@@ -366,7 +366,7 @@ class ClusterModel:
         )
         self._restore_aggregates(kills, now)
         taken = take_ooms(self.containers, self.aggregates, kills)
-        if self.strategies.is_listening:
+        if self.strategies.is_listening(self.vpas, self.links_version):
             self.strategies.observe_ooms(self.groups(), self.containers, kills.those(taken.recorded))
         for place, recorded in zip(known, taken.recorded, strict=True):
             outcomes[place] = OomOutcome.RECORDED if recorded else OomOutcome.TOO_OLD

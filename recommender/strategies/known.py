@@ -12,7 +12,11 @@ from typing import Final, cast
 from autoscaling.vpa import is_strategy_name
 from recommender.strategies.faults import Fault, FaultReason
 from recommender.strategies.interface import Strategy
+from recommender.strategies.shipped import SHIPPED
 from recommender.strategies.vpa import BUILT_IN
+
+OWN_NAMES: Final = frozenset(BUILT_IN) | frozenset(SHIPPED)
+"""Names of the strategies of this distribution."""
 
 ENTRY_POINTS: Final = "evenkeel.strategies"
 """Group of entry points by which distributions name their strategies."""
@@ -33,12 +37,16 @@ class Plugin:
     strategy: Strategy
 
 
+OWN: Final[Mapping[str, Plugin]] = {name: Plugin(name, "evenkeel", strategy) for name, strategy in SHIPPED.items()}
+"""The strategies of this distribution that keep states of their own, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownStrategies:
-    """What ``spec.recommender.strategy`` may name beside the built-in ones.
+    """What ``spec.recommender.strategy`` may name beside what this distribution brings.
 
     Args:
-        plugins: By name.
+        plugins: Strategies of others, by name.
         broken: Why a strategy that is installed cannot be used, by name.
     """
 
@@ -46,9 +54,14 @@ class KnownStrategies:
     broken: Mapping[str, Fault] = field(default_factory=dict)
 
     @property
+    def stateful(self) -> Mapping[str, Plugin]:
+        """All that keep states of their own, by name."""
+        return {**OWN, **self.plugins}
+
+    @property
     def names(self) -> frozenset[str]:
         """Names of all that can be used."""
-        return frozenset(BUILT_IN) | frozenset(self.plugins)
+        return OWN_NAMES | frozenset(self.plugins)
 
 
 def known_strategies(found: Iterable[Plugin | Fault]) -> tuple[KnownStrategies, tuple[Fault, ...]]:
@@ -67,13 +80,13 @@ def known_strategies(found: Iterable[Plugin | Fault]) -> tuple[KnownStrategies, 
         if isinstance(each, Fault):
             broken.setdefault(each.strategy, each)
             faults.append(each)
-        elif each.name in BUILT_IN or each.name in plugins:
-            whose = "built in" if each.name in BUILT_IN else f"taken by {plugins[each.name].distribution}"
+        elif each.name in OWN_NAMES or each.name in plugins:
+            whose = "built in" if each.name in OWN_NAMES else f"taken by {plugins[each.name].distribution}"
             problem = f"the name {each.name} is {whose}"
             faults.append(Fault(each.name, each.distribution, FaultReason.NAME_TAKEN, problem))
         else:
             plugins[each.name] = each
-    usable = {name: fault for name, fault in broken.items() if name not in BUILT_IN and name not in plugins}
+    usable = {name: fault for name, fault in broken.items() if name not in OWN_NAMES and name not in plugins}
     return KnownStrategies(plugins, usable), tuple(faults)
 
 

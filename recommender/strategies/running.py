@@ -5,7 +5,7 @@ Spec: beyond B-10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -23,6 +23,7 @@ from recommender.strategies.choice import Adjustment, Choice
 from recommender.strategies.faults import Fault, unknown_condition
 from recommender.strategies.known import KnownStrategies
 from recommender.strategies.run import StrategyRun, Users
+from recommender.strategies.shipped import SHIPPED
 from recommender.strategies.vpa import BUILT_IN, VPA_DEFAULT
 
 Integers = NDArray[np.int64]
@@ -46,11 +47,22 @@ class StrategyRuns:
         self._followed: tuple[TrackedVpa, ...] = ()
         self._adjusted: tuple[tuple[Adjustment, Integers], ...] = ()
         self._unusable: Conditions = {}
+        self._is_asked = False
+        self._asked_version = -1
 
-    @property
-    def is_listening(self) -> bool:
-        """Whether there is any strategy that samples could be for."""
-        return self._known is not None and bool(self._known.plugins)
+    def is_listening(self, vpas: Mapping[tuple[str, str], TrackedVpa], version: int) -> bool:
+        """Say whether there is any strategy that samples could be for.
+
+        Args:
+            vpas: All VPAs.
+            version: Differs from the last one whenever what a VPA asks for may have changed.
+        """
+        if self._known is None or self._known.plugins:
+            return self._known is not None
+        if version != self._asked_version:
+            self._asked_version = version
+            self._is_asked = any(tracked.vpa.strategy in SHIPPED for tracked in vpas.values())
+        return self._is_asked
 
     def _follow(self, groups: Groups) -> None:
         """Find out which VPAs ask for what, where that may have changed."""
@@ -79,7 +91,7 @@ class StrategyRuns:
         """Start strategies that are asked for, and let the others go, but for what is known of their faults."""
         for name in [name for name, run in self._runs.items() if name not in asked and run.state.fault is None]:
             del self._runs[name]
-        for name, plugin in known.plugins.items():
+        for name, plugin in known.stateful.items():
             if name in asked and name not in self._runs:
                 self._runs[name] = StrategyRun(plugin)
         for name, run in self._runs.items():

@@ -31,7 +31,7 @@ from recommender.config import RecommenderConfig
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.strategies import FaultReporter, load_strategies
 from recommender.strategies.faults import Fault, FaultReason
-from recommender.strategies.known import ENTRY_POINTS, KnownStrategies, known_strategies
+from recommender.strategies.known import ENTRY_POINTS, OWN_NAMES, KnownStrategies, known_strategies
 from tests.embedded import GROUP, api_server, deploy, vpa_object
 from tests.recommender.shell.stage import conditions, recommender, run_at, seen, status, stored, target, used
 from tests.recommender.strategies.plugins import DISTRIBUTION, Failing, Peak, install, plugin
@@ -102,7 +102,7 @@ def test_what_is_installed_is_found_and_what_is_broken_is_named(
     monkeypatch.syspath_prepend(tmp_path)
     with capture_logs() as logged:
         known, faults = load_strategies()
-    assert known.names == {"vpa-default", "vpa-min0", "largest-use"}
+    assert known.names == OWN_NAMES | {"largest-use"}
     assert known.plugins["largest-use"].distribution == "largest-use 1.0"
     found = [(entry["strategy"], entry["distribution"]) for entry in logged if entry["event"] == "strategy found"]
     assert found == [("largest-use", "largest-use 1.0")]
@@ -308,6 +308,41 @@ async def test_a_strategy_is_chosen_changed_and_remembered_over_a_restart(server
         assert "strategy" not in body
 
 
+@pytest.mark.parametrize(
+    ("row", "strategy", "first", "second"),
+    [
+        # After 400m and 300Mi, and then after 100m and 300Mi as well.
+        ("quality:Q-12", "krr-simple", {"cpu": "400m", "memory": "345Mi"}, {"cpu": "400m", "memory": "345Mi"}),
+        (
+            "quality:Q-14",
+            "autopilot-like",
+            {"cpu": "467m", "memory": "367477930"},
+            {"cpu": "467m", "memory": "367477930"},
+        ),
+        ("quality:Q-15", "weekly-peak", {"cpu": "460m", "memory": "330Mi"}, {"cpu": "460m", "memory": "330Mi"}),
+        ("quality:Q-16", "seasonal-naive", {"cpu": "400m", "memory": "300Mi"}, {"cpu": "250m", "memory": "300Mi"}),
+    ],
+)
+async def test_the_strategies_of_this_distribution_can_be_chosen_and_outlive_a_restart(
+    server: ApiServer, row: str, strategy: str, first: dict[str, str], second: dict[str, str]
+) -> None:
+    asking(server, strategy)
+    used(server, 1, cpu="400m")
+    async with recommender(server, strategies=KnownStrategies()) as loop:
+        await run_at(loop, 1)
+        assert target(server) == first, row
+        (checkpoint,) = stored(server)
+        body = checkpoint["status"]
+        assert isinstance(body, dict)
+        assert body["strategy"]["name"] == strategy, row
+    used(server, 2, cpu="100m")
+    async with recommender(server, strategies=KnownStrategies(), started_minutes=2) as loop:
+        await run_at(loop, 2)
+        assert counted(loop.parts.metrics) == {}, row
+    assert target(server) == second, row
+    assert "StrategyUnavailable" not in conditions(server), row
+
+
 async def test_a_strategy_that_is_missing_shows_and_what_is_stored_of_it_stays(server: ApiServer) -> None:
     asking(server, "peak")
     used(server, 1, cpu="400m")
@@ -321,7 +356,8 @@ async def test_a_strategy_that_is_missing_shows_and_what_is_stored_of_it_stays(s
         (message,) = [c["message"] for c in status_conditions(server) if c["type"] == "StrategyUnavailable"]
         assert message == (
             "spec.recommender.strategy is peak, which this recommender does not know; vpa-default stands in. Choose "
-            "one of vpa-default, vpa-min0, or install the distribution that brings it and restart the recommender"
+            "one of autopilot-like, krr-simple, seasonal-naive, vpa-default, vpa-min0, weekly-peak, or install the "
+            "distribution that brings it and restart the recommender"
         )
     async with recommender(server, strategies=knowing(Peak()), started_minutes=3) as loop:
         used(server, 3, cpu="50m")

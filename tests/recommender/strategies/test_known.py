@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recommender.strategies.faults import Fault, FaultReason, error_text, unknown_condition
-from recommender.strategies.known import Plugin, as_plugin, known_strategies
+from recommender.strategies.known import OWN_NAMES, Plugin, as_plugin, known_strategies
 from tests.recommender.strategies.plugins import DISTRIBUTION, Peak, plugin
 
 
@@ -44,7 +44,7 @@ def test_no_strategy_takes_the_place_of_another() -> None:
     known, faults = known_strategies([bad, first, second, own, late])
     assert known.plugins == {"peak": first}
     assert known.broken == {"broken": bad}, "a name that is usable is not broken"
-    assert known.names == {"vpa-default", "vpa-min0", "peak"}
+    assert known.names == OWN_NAMES | {"peak"}
     taken = FaultReason.NAME_TAKEN
     assert faults == (
         bad,
@@ -52,6 +52,24 @@ def test_no_strategy_takes_the_place_of_another() -> None:
         Fault("vpa-default", DISTRIBUTION, taken, "the name vpa-default is built in"),
         late,
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("beyond:B-10", "vpa-default"),
+        ("beyond:B-10", "vpa-min0"),
+        ("beyond:B-10", "krr-simple"),
+        ("beyond:B-10", "autopilot-like"),
+        ("beyond:B-10", "weekly-peak"),
+        ("beyond:B-10", "seasonal-naive"),
+    ],
+)
+def test_what_this_distribution_brings_is_always_known(row: str, name: str) -> None:
+    known, faults = known_strategies([Plugin(name, DISTRIBUTION, Peak(name))])
+    assert name in known.names, row
+    assert known.plugins == {}, row
+    assert [fault.problem for fault in faults] == [f"the name {name} is built in"], row
 
 
 def test_the_condition_of_an_unknown_name_tells_the_known_ones() -> None:

@@ -1,0 +1,99 @@
+"""Samples of one resource cut into steps, in each of which a row has those of one second (spec: quality Q-1, Q-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.strategies.interface import Usage
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Samples of one resource, in any order.
+
+    Args:
+        rows: int64[n].
+        seconds: float64[n], end of each.
+        durations: float64[n], seconds that each stands for.
+        amounts: float64[n], cores or bytes.
+    """
+
+    rows: Integers
+    seconds: Floats
+    durations: Floats
+    amounts: Floats
+
+    def those(self, order: Integers) -> Samples:
+        """Return some of them, in this order."""
+        return Samples(self.rows[order], self.seconds[order], self.durations[order], self.amounts[order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What each of some rows used in one second: one sample for each of its pods.
+
+    Args:
+        samples: By ascending rows; ends are whole seconds.
+        first: int64[k], place of each row's first sample.
+    """
+
+    samples: Samples
+    first: Integers
+
+    @property
+    def rows(self) -> Integers:
+        """The rows, int64[k], ascending and each once."""
+        return self.samples.rows[self.first]
+
+    @property
+    def seconds(self) -> Floats:
+        """End of each row's samples, float64[k]."""
+        return self.samples.seconds[self.first]
+
+    @property
+    def largest(self) -> Floats:
+        """Largest amount of each row, float64[k]."""
+        found: Floats = np.maximum.reduceat(self.samples.amounts, self.first)
+        return found
+
+
+def samples_of(usage: Usage) -> tuple[Samples, Samples]:
+    """Return the samples of CPU and those of memory."""
+    parts = (np.flatnonzero(~np.isnan(amounts)) for amounts in (usage.cpu_cores, usage.memory_bytes))
+    of_cpu, of_memory = parts
+    return (
+        Samples(usage.rows, usage.ends_seconds, usage.durations_seconds, usage.cpu_cores).those(of_cpu),
+        Samples(usage.rows, usage.ends_seconds, usage.durations_seconds, usage.memory_bytes).those(of_memory),
+    )
+
+
+def steps(samples: Samples) -> Iterator[Step]:
+    """Cut samples into steps, so that those of one row come in the order of time.
+
+    Args:
+        samples: In any order; ends are rounded up to whole seconds.
+    """
+    if not len(samples.rows):
+        return
+    seconds = np.ceil(samples.seconds)
+    order = np.lexsort((seconds, samples.rows))
+    found = Samples(samples.rows, seconds, samples.durations, samples.amounts).those(order)
+    starts_row = np.r_[True, found.rows[1:] != found.rows[:-1]]
+    starts_step = starts_row | np.r_[True, found.seconds[1:] != found.seconds[:-1]]
+    numbers = np.cumsum(starts_step)
+    turns = numbers - np.repeat(numbers[starts_row], np.diff(np.r_[np.flatnonzero(starts_row), len(numbers)]))
+    if not turns.any():
+        yield Step(found, np.flatnonzero(starts_row))
+        return
+    by_turn = np.argsort(turns, kind="stable")
+    ends = np.cumsum(np.bincount(turns))
+    for begin, end in zip(np.r_[0, ends[:-1]].tolist(), ends.tolist(), strict=True):
+        places = by_turn[begin:end]
+        yield Step(found.those(places), np.flatnonzero(starts_step[places]))

@@ -1,0 +1,106 @@
+"""The largest use of the hour that comes, one to four weeks ago, and what is used right now (spec: quality Q-15)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recommender.rows import grown
+from recommender.strategies.interface import JsonObject
+from recommender.strategies.packing import nested, packed, unpacked
+from recommender.strategies.recent_samples import RecentSamples, Window
+from recommender.strategies.slots import SlotForm, SlotRing
+from recommender.strategies.steps import Step
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_HOUR: Final = 3600
+_SLOT: Final = 300
+_SLOTS_PER_HOUR: Final = _HOUR // _SLOT
+_SLOTS_PER_DAY: Final = 24 * _SLOTS_PER_HOUR
+_SLOTS_PER_WEEK: Final = 7 * _SLOTS_PER_DAY
+_WEEKS: Final = 4
+
+FORM: Final = SlotForm(_SLOT, _WEEKS * _SLOTS_PER_WEEK, np.maximum, 0.0, np.uint32)
+"""Four weeks of the largest amounts of five minutes, each in millionths of a core and one more; 0 is none."""
+
+_MILLIONTHS: Final = 1e6
+_TINY: Final = 1e-3
+_MOST: Final = 2.0**32 - 2.0
+
+NOW: Final = Window(seconds=2 * _HOUR, cell_seconds=60, room=256)
+"""What counts as right now."""
+
+_NOW_SHARE: Final = 0.99
+
+
+class WeeklyPeak:
+    """The peak of each row, to a millionth of a core; exact in time for samples that are five minutes apart.
+
+    Args:
+        rows: How many rows there are at first.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._slots = SlotRing(FORM, rows)
+        self._recent = RecentSamples(NOW, _NOW_SHARE, rows)
+        self._largest: Floats = np.zeros(0)
+        self.grow(rows)
+
+    def grow(self, rows: int) -> None:
+        """Have this many rows."""
+        self._slots.grow(rows)
+        self._recent.grow(rows)
+        self._largest = grown(self._largest, rows, np.nan)
+
+    def clear(self, rows: Integers) -> None:
+        """Forget all that rows have seen."""
+        self._slots.clear(rows)
+        self._recent.clear(rows)
+        self._largest[rows] = np.nan
+
+    def take(self, step: Step) -> None:
+        """Take in samples."""
+        largest = step.largest
+        kept = np.minimum(np.ceil(largest * _MILLIONTHS - _TINY), _MOST).astype(np.uint32) + np.uint32(1)
+        self._slots.add(step.rows, step.seconds, kept)
+        self._recent.take(step)
+        self._largest[step.rows] = np.fmax(self._largest[step.rows], largest)
+
+    def estimate(self, moments_seconds: Floats) -> Floats:
+        """Return what each row is to expect from its moment on, float64[rows], NaN where nothing was seen."""
+        rows = np.arange(len(self._largest))
+        coming = FORM.slots(moments_seconds) + 1
+        seen = np.full(len(rows), np.nan)
+        for week in range(1, _WEEKS + 1):
+            seen = np.fmax(seen, self._peak(rows, coming - week * _SLOTS_PER_WEEK))
+        seen = np.where(np.isnan(seen), self._peak(rows, coming - _SLOTS_PER_DAY), seen)
+        seen = np.where(np.isnan(seen), self._largest, seen)
+        expected: Floats = np.fmax(seen, self._recent.estimate(moments_seconds))
+        return expected
+
+    def _peak(self, rows: Integers, begin: Integers) -> Floats:
+        """Return the largest amount of an hour, NaN where there is none."""
+        kept = self._slots.window(rows, begin, _SLOTS_PER_HOUR).astype(np.float64).max(axis=1)
+        return np.where(kept > 0.0, (kept - 1.0) / _MILLIONTHS, np.nan)
+
+    def save(self, row: int) -> JsonObject:
+        """Return all that is kept of a row."""
+        largest = packed({"largest": self._largest[row : row + 1]})
+        return {"slots": dict(self._slots.save(row)), "recent": dict(self._recent.save(row)), **largest}
+
+    def restore(self, row: int, saved: JsonObject) -> None:
+        """Let a row that has seen nothing go on from what was saved.
+
+        Raises:
+            ValueError: It is nothing that ``save`` returns.
+        """
+        largest = unpacked(saved, {"largest": np.float64})["largest"].astype(np.float64)
+        if len(largest) != 1 or largest[0] < 0.0 or np.isinf(largest[0]):
+            raise ValueError("saved state of a row: the largest amount is none")
+        self._slots.restore(row, nested(saved, "slots"))
+        self._recent.restore(row, nested(saved, "recent"))
+        self._largest[row] = largest[0]
