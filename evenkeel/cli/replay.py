@@ -25,8 +25,8 @@ HELP: Final = """Play strategies on recorded use: what they would have left unus
 enough, how many resizes and OOM kills there would have been. No cluster is needed.
 
 Traces are CSV files, packed by gzip or not, or folders of them, with the columns trace_id, timestamp (seconds or a
-date), cpu_cores and memory_bytes. A cell that is empty is no sample. A file index.csv beside them may tell the source
-and the spacing (step_s) of each series.
+date), cpu_cores and memory_bytes. A cell that is empty is no sample. A file index.csv beside them may tell the spacing
+(step_s) of each series. Figures are told for all series and for those of each file.
 
 Slack is what is requested but not used, overrun what is used above the request, both in shares of the use. J is slack
 plus overrun times 3, 10 or 30. OOM kills and resizes are counted for each container and day.

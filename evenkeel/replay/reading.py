@@ -6,9 +6,11 @@ Spec: quality Q-1; beyond B-36.
 from __future__ import annotations
 
 import math
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
@@ -37,8 +39,8 @@ class IndexEntry:
     """What an index says of a series.
 
     Args:
-        source: Where it comes from.
-        step_seconds: Its usual spacing.
+        source: Where it comes from, which tells totals of pools from containers.
+        step_seconds: Its usual spacing, above zero.
     """
 
     source: str
@@ -62,10 +64,10 @@ class Reading:
 class _Cells:
     """Numbers of one series, as they stand in the file, with the row of each."""
 
-    rows: list[int] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-    memory: list[float] = field(default_factory=list)
+    rows: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    cpu: array[float] = field(default_factory=lambda: array("d"))
+    memory: array[float] = field(default_factory=lambda: array("d"))
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ def read(file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEnt
     """Read the series of one file.
 
     Args:
-        file: Its name, for messages; without its endings the source of series that the index does not know.
+        file: Its name, for messages; without its folder and endings the source of its series.
         lines: Its rows as cells, the header first.
         index: What is known of series by their names.
 
@@ -101,7 +103,7 @@ def read(file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEnt
     following = iter(lines)
     places = _places(file, next(following, ()))
     problems = _Problems(file)
-    cells: dict[str, _Cells] = {}
+    cells: defaultdict[str, _Cells] = defaultdict(_Cells)
     for number, line in enumerate(following, 2):
         if len(line) <= max(places):
             problems.note("(no series)", "has too few cells; the row is left out", [number])
@@ -112,7 +114,7 @@ def read(file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEnt
         except ValueError:
             problems.note(name, f"{TIME} {time!r} is neither seconds nor a date; the row is left out", [number])
             continue
-        series = cells.setdefault(name, _Cells())
+        series = cells[name]
         series.rows.append(number)
         series.times.append(seconds)
         series.cpu.append(_amount(cpu))
@@ -135,7 +137,7 @@ def _places(file: str, header: Sequence[str]) -> tuple[int, int, int, int]:
 
 
 def _seconds(cell: str) -> float:
-    """Return a time in seconds.
+    """Return a time in seconds; a date without a time zone is one of UTC.
 
     Raises:
         ValueError: It is none.
@@ -143,7 +145,8 @@ def _seconds(cell: str) -> float:
     try:
         seconds = float(cell)
     except ValueError:
-        return datetime.fromisoformat(cell).timestamp()
+        date = datetime.fromisoformat(cell)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     if not math.isfinite(seconds):
         raise ValueError(cell)
     return seconds

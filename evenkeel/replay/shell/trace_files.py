@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, TextIO
@@ -74,8 +75,20 @@ def _index(file: Path) -> Mapping[str, IndexEntry]:
         return {}
     with file.open(encoding="utf-8", newline="") as stream:
         try:
-            return {row[NAME]: IndexEntry(row["source"], float(row["step_s"])) for row in csv.DictReader(stream)}
+            return {row[NAME]: _entry(row) for row in csv.DictReader(stream)}
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"{file}: {error!r}; give each row a {NAME}, a source and the seconds of a step as step_s"
             ) from error
+
+
+def _entry(row: Mapping[str, str]) -> IndexEntry:
+    """Return what a row of an index says.
+
+    Raises:
+        ValueError: Its step is no length of time.
+    """
+    step = float(row["step_s"])
+    if not 0.0 < step < math.inf:
+        raise ValueError(f"step_s {row['step_s']} of {row[NAME]} is no length of time")
+    return IndexEntry(row["source"], step)

@@ -104,6 +104,13 @@ def test_memory_alone_and_dates() -> None:
     assert np.isnan(found.cpu_cores).all()
 
 
+def test_dates_without_a_time_zone_are_of_utc() -> None:
+    """beyond:B-36: what is read does not depend on where it is read."""
+    lines = ["a,2026-01-01T00:00:00,1,", "a,2026-01-01T02:00:00+01:00,1,", "a,2026-01-01T02:00:00Z,1,"]
+    (found,) = reading(lines).traces
+    assert np.diff(found.times).tolist() == [3600.0, 3600.0]
+
+
 @pytest.mark.parametrize(
     ("row", "header", "missing"),
     [

@@ -68,7 +68,15 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         read_traces([tmp_path])
 
 
-@pytest.mark.parametrize("index", ["trace_id,source\na,s\n", "trace_id,source,step_s\na,s,soon\n"])
+@pytest.mark.parametrize(
+    "index",
+    [
+        "trace_id,source\na,s\n",
+        "trace_id,source,step_s\na,s,soon\n",
+        "trace_id,source,step_s\na,s,0\n",
+        "trace_id,source,step_s\na,s,inf\n",
+    ],
+)
 def test_an_index_that_tells_nothing(tmp_path: Path, index: str) -> None:
     """beyond:B-36."""
     write(tmp_path, "a.csv")
