@@ -15,8 +15,11 @@ from recommender.strategies.interface import Strategy
 from recommender.strategies.shipped import SHIPPED
 from recommender.strategies.vpa import BUILT_IN
 
-OWN_NAMES: Final = frozenset(BUILT_IN) | frozenset(SHIPPED)
-"""Names of the strategies of this distribution."""
+OWN_STRATEGIES: Final[Mapping[str, Strategy]] = {**BUILT_IN, **SHIPPED}
+"""The strategies of this distribution, by name."""
+
+OWN_NAMES: Final = frozenset(OWN_STRATEGIES)
+"""Their names."""
 
 ENTRY_POINTS: Final = "evenkeel.strategies"
 """Group of entry points by which distributions name their strategies."""
@@ -37,7 +40,9 @@ class Plugin:
     strategy: Strategy
 
 
-OWN: Final[Mapping[str, Plugin]] = {name: Plugin(name, "evenkeel", strategy) for name, strategy in SHIPPED.items()}
+_STATEFUL: Final[Mapping[str, Plugin]] = {
+    name: Plugin(name, "evenkeel", strategy) for name, strategy in SHIPPED.items()
+}
 """The strategies of this distribution that keep states of their own, by name."""
 
 
@@ -56,7 +61,7 @@ class KnownStrategies:
     @property
     def stateful(self) -> Mapping[str, Plugin]:
         """All that keep states of their own, by name."""
-        return {**OWN, **self.plugins}
+        return {**_STATEFUL, **self.plugins}
 
     @property
     def names(self) -> frozenset[str]:

@@ -18,8 +18,8 @@ from recommender.kernels.compiling import UncompiledError, compiled
 from recommender.kernels.suite import Kernels
 from recommender.strategies.faults import Fault
 from recommender.strategies.interface import Strategy
-from recommender.strategies.known import ENTRY_POINTS, as_plugin
-from recommender.strategies.vpa import BUILT_IN, BankStrategy
+from recommender.strategies.known import ENTRY_POINTS, OWN_STRATEGIES, as_plugin
+from recommender.strategies.vpa import BankStrategy
 
 MANY_STEPS: Final = 4000
 """Steps of one series from which kernels are compiled: by then they have saved a second or two."""
@@ -43,7 +43,7 @@ class Played:
 def installed_names() -> tuple[str, ...]:
     """Return the names of all that can be played: our own strategies, those of other distributions, what no one has."""
     others = {point.name for point in entry_points(group=ENTRY_POINTS)}
-    return (*BUILT_IN, *sorted(others - set(BUILT_IN)), *IN_HINDSIGHT)
+    return (*OWN_STRATEGIES, *sorted(others - set(OWN_STRATEGIES)), *IN_HINDSIGHT)
 
 
 def play_all(names: Sequence[str], traces: Sequence[Trace], jobs: int) -> Iterator[Played]:
@@ -99,8 +99,8 @@ def _strategy(name: str) -> Strategy:
     Raises:
         TypeError: What is installed by this name is no strategy.
     """
-    if name in BUILT_IN:
-        return BUILT_IN[name]
+    if name in OWN_STRATEGIES:
+        return OWN_STRATEGIES[name]
     (point, *_) = entry_points(group=ENTRY_POINTS, name=name)
     found = as_plugin(name, str(point.dist and point.dist.name), point.load())
     if isinstance(found, Fault):
