@@ -182,6 +182,7 @@ def _model(question: Question, survey: Survey, rules: RecommenderRules) -> tuple
         model.observe_pod(pod, now)
     keeps = rules.behaviour.running_window_saved
     failures = load_checkpoints(model, question.checkpoints, now, keep_windows=keeps)
+    model.strategies.take_up(model.groups(), question.checkpoints)
     if rules.behaviour.hpa_conflict is not HpaConflict.OFF:
         note_horizontal_scaling(model, HpaIndex(survey.hpas), question.pods)
     return model, tuple(f"{failure.checkpoint}: {failure.error}" for failure in failures)
@@ -257,6 +258,8 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
     settings = basis.rules.estimator
     if step == "confidence":
         return f"bounds widened for a confidence of {sure[resource]:.3g}"
+    if step == "minimum" and place in basis.groups.choice.places:
+        return f"in the place of all that: strategy {basis.groups.vpas[0].vpa.strategy}"
     if step == "minimum":
         least = minimums(basis.seen, settings)
         share = as_quantity(int((least.cpu if resource == CPU else least.memory)[place]), resource)

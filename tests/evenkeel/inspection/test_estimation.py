@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,8 +22,16 @@ from autoscaling.targets import KnownControllers, ResolvedTarget
 from autoscaling.vpa import ContainerPolicy, TargetRef, Vpa
 from evenkeel.inspection.estimation import Estimation, Question, RecommenderRules, estimation
 from evenkeel.inspection.survey import Survey
-from recommender.checkpoint import BUCKET_COUNT, ContainerCheckpoint, HistogramCheckpoint, RunningWindow
+from recommender.checkpoint import (
+    BUCKET_COUNT,
+    ContainerCheckpoint,
+    HistogramCheckpoint,
+    RunningWindow,
+    StrategyRecord,
+)
 from recommender.settings import RenderingSettings
+from recommender.strategies.interface import Usage
+from recommender.strategies.shipped import KRR_SIMPLE
 from tests.builders import T0, amounts, container, pod, vpa
 from updater.snapshot import Snapshot
 
@@ -112,6 +121,17 @@ def test_a_strategy_without_a_minimum() -> None:
     (main,) = explained(replace(vpa(), strategy="vpa-min0"), checkpoint({0: 1}, {0: 1})).containers
     assert str(main.steps["cpu"][-1].target) == "11m"
     assert main.steps["cpu"][3].how.endswith("; strategy vpa-min0")
+
+
+def test_a_strategy_with_a_state_of_its_own() -> None:
+    """beyond:B-10, beyond:B-34: it goes on from what the checkpoint has of it."""
+    state, at = KRR_SIMPLE.start(1), np.array([T0.timestamp()])
+    state.observe(Usage(np.array([0]), at, np.array([60.0]), np.array([0.4]), np.array([2e8])))
+    stored = replace(checkpoint({20: 1}, {20: 1}), strategy=StrategyRecord("krr-simple", state.save(0)))
+    (main,) = explained(replace(vpa(), strategy="krr-simple"), stored).containers
+    assert str(main.steps["cpu"][-1].target) == "400m"
+    assert str(main.steps["memory"][-1].target) == "230000000"
+    assert main.steps["cpu"][3].how == "in the place of all that: strategy krr-simple"
 
 
 def test_what_was_not_seen_is_not_recommended() -> None:
