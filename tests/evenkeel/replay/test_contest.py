@@ -18,6 +18,7 @@ from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
 from recommender.kernels.suite import Kernels
 from recommender.strategies.interface import Bounds, JsonObject, OomKills, ResourceBounds, StrategyState, Usage
+from recommender.strategies.shipped import KRR_SIMPLE
 from recommender.strategies.vpa import VPA_DEFAULT
 from tests.evenkeel.replay.series import GI, Floats, trace
 
@@ -33,7 +34,9 @@ def pods() -> Sequence[Trace]:
     return read_traces([DATA / "traces" / f"{NEZHA}.csv.gz"]).traces
 
 
-@pytest.mark.parametrize("contender", [Contender("vpa-default", VPA_DEFAULT), Contender("oracle")])
+@pytest.mark.parametrize(
+    "contender", [Contender("vpa-default", VPA_DEFAULT), Contender("krr-simple", KRR_SIMPLE), Contender("oracle")]
+)
 def test_reference_numbers_of_pods(pods: Sequence[Trace], contender: Contender) -> None:
     """quality:Q-19, of one source; ``make replay-reference`` holds all sources against theirs."""
     scores = contend(contender, pods)
