@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,9 +31,10 @@ class Buckets(NamedTuple):
     ends: ReadFloats
     first: ReadNumbers
 
-    @classmethod
-    def ending_at(cls, ends: Sequence[float]) -> Buckets:
-        """Return buckets of these ends, and one for all beyond.
+    @staticmethod
+    @cache
+    def ending_at(ends: tuple[float, ...]) -> Buckets:
+        """Return buckets of these ends, and one for all beyond; the same object for the same ends.
 
         Args:
             ends: Ascending and finite, at least a sixteenth from one to the next.
@@ -53,7 +54,7 @@ class Buckets(NamedTuple):
         if len(crowded):
             near = bounds[first[crowded[0]] :][:2].tolist()
             raise ValueError(f"buckets that end at {near[0]} and at {near[1]} are told apart by too few bits")
-        return cls(readable(bounds), readable(first.astype(np.int16)))
+        return Buckets(readable(bounds), readable(first.astype(np.int16)))
 
 
 class Samples(NamedTuple):
