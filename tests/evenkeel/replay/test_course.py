@@ -7,11 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from evenkeel.replay.course import CPU_PLACE, MEMORY_PLACE, Course, InOrder, play
+from evenkeel.replay.course import CPU_PLACE, MEMORY_PLACE, Course, InOrder, Player, play
+from evenkeel.replay.hindsight import Hindsight, static
 from evenkeel.replay.steps import by_number, by_time
 from evenkeel.replay.trace import Trace
 from recommender.strategies.answers import MisshapenError
+from recommender.strategies.interface import RowwiseState
+from recommender.strategies.known import OWN_STRATEGIES
 from recommender.strategies.vpa import VPA_DEFAULT, VPA_MIN0
 from tests.evenkeel.replay.series import MI, NAN, Script, trace
 
@@ -120,8 +124,14 @@ def test_by_time_and_by_number_come_to_the_same() -> None:
         np.testing.assert_array_equal(at_once.requests[:, mine], in_order.requests[:, other])
 
 
-@pytest.mark.parametrize("changed", [13, 30, 59])
-def test_causality(changed: int) -> None:
+def requests(player: Player, series: Trace) -> NDArray[np.float64]:
+    """Return what is in force in each step where the memory limit is the request."""
+    return play(by_number([series]), player, np.ones(1)).requests
+
+
+@pytest.mark.parametrize("changed", [16, 40, 59])
+@pytest.mark.parametrize("name", [*OWN_STRATEGIES, "static"])
+def test_causality(name: str, changed: int) -> None:
     """quality:Q-2: what is to come changes nothing of the requests up to the first step after it."""
     random = np.random.default_rng(9)
     before = trace(random.gamma(2.0, 0.2, 60), random.gamma(9.0, 3e7, 60))
@@ -129,9 +139,16 @@ def test_causality(changed: int) -> None:
     cpu[changed:] *= 7.0
     memory[changed:] *= 5.0
     after = replace(before, cpu_cores=cpu, memory_bytes=memory)
-    ours, theirs = (play(by_number([each]), VPA_DEFAULT.start(1), np.ones(1)).requests for each in (before, after))
-    np.testing.assert_array_equal(ours[:, : changed + 1], theirs[:, : changed + 1])
-    if changed < 59:
+    found = []
+    for series in (before, after):
+        player = static([series]) if name == "static" else OWN_STRATEGIES[name].start(1)
+        assert isinstance(player, RowwiseState | Hindsight)
+        found.append(requests(player, series))
+    ours, theirs = found
+    # A series of 60 hours warms up for a day, after which a static request stays as it is.
+    seen = 60 if name == "static" and changed >= 24 else changed + 1
+    np.testing.assert_array_equal(ours[:, :seen], theirs[:, :seen])
+    if seen < 60:
         assert not np.array_equal(ours, theirs, equal_nan=True)
 
 
