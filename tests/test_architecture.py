@@ -168,6 +168,12 @@ def test_every_rule_of_the_recommender_is_listed_and_has_a_test() -> None:
     assert sorted(rules - _tested_rules()) == []
 
 
+def test_every_rule_of_replay_is_listed_and_has_a_test() -> None:
+    rules = {f"quality:Q-{number}" for number in (*range(1, 18), 19)}
+    assert sorted(rules - {row["id"] for row in _listed()}) == []
+    assert sorted(rules - _tested_rules()) == []
+
+
 def test_every_listed_rule_has_a_test() -> None:
     tested, rows = _tested_rules(), _listed()
     ids = [row["id"] for row in rows]
@@ -177,7 +183,7 @@ def test_every_listed_rule_has_a_test() -> None:
 
 
 RULE_ID = re.compile(
-    r"\b(?:api|admission|limits|recommender|updater|resize|beyond|case|performance):[A-Za-z0-9-]+(?:\.[0-9]+)*"
+    r"\b(?:api|admission|limits|recommender|updater|resize|beyond|case|performance|quality):[A-Za-z0-9-]+(?:\.[0-9]+)*"
 )
 FORBIDDEN = re.compile(r"/root/|/work/|/home/|index-url|find-links")
 
