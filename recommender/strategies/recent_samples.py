@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recommender.rows import CHUNK, grown
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import Forms, packed, unpacked
-from recommender.strategies.steps import Samples, Step
+from recommender.strategies.steps import Samples, Step, starts
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -88,7 +88,7 @@ class RecentSamples:
     def take(self, step: Step) -> None:
         """Take in samples; what comes late counts as if it came with the last one before."""
         self._expire(step.rows, step.seconds)
-        sizes = np.diff(np.r_[step.first, len(step.samples.rows)])
+        sizes = np.diff(step.first, append=len(step.samples.rows))
         # To make room may take to cells, and those have one amount for all samples of a step.
         self._make_room(step.rows, sizes)
         is_merged = self._is_merged[step.rows]
@@ -99,9 +99,9 @@ class RecentSamples:
     def _append(self, samples: Samples) -> None:
         """Put samples at the end of their rows, where there is room for them; rows ascend."""
         rows = samples.rows
-        starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.zeros(0, dtype=np.int64)
-        sizes = np.diff(np.r_[starts, len(rows)])
-        numbers = np.arange(len(rows)) - np.repeat(starts, sizes)
+        first = np.flatnonzero(starts(rows))
+        sizes = np.diff(first, append=len(rows))
+        numbers = np.arange(len(rows)) - np.repeat(first, sizes)
         places = self._place(rows, self._count[rows] + numbers)
         seconds = np.clip(samples.seconds, 0.0, _LATEST_SECOND).astype(np.uint32)
         last = np.where(self._count[rows] > 0, self._seconds[rows, self._last_place(rows)], 0)
@@ -109,7 +109,7 @@ class RecentSamples:
         self._seconds[rows, places], self._amounts[rows, places] = np.maximum(seconds, last), amounts
         np.add.at(self._above, rows, amounts > self._found[rows])
         np.add.at(self._equal, rows, amounts == self._found[rows])
-        self._count[rows[starts]] += sizes
+        self._count[rows[first]] += sizes
 
     def _merge_in(self, rows: Integers, seconds: Floats, amounts: Floats) -> None:
         """Let the cell of a time have at least an amount; each row occurs once."""

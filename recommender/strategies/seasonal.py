@@ -12,7 +12,7 @@ from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import nested, packed, unpacked
 from recommender.strategies.recent_samples import RecentSamples, Window
 from recommender.strategies.slots import SlotForm, SlotRing
-from recommender.strategies.steps import Samples, Step
+from recommender.strategies.steps import Samples, Step, starts
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -127,8 +127,8 @@ class Seasonal:
         known = samples.those(np.flatnonzero(~np.isnan(expected)))
         if len(known.rows):
             off = known.amounts - self._forecast[known.rows]
-            first = np.flatnonzero(np.r_[True, known.rows[1:] != known.rows[:-1]])
-            self._errors.take(Step(Samples(known.rows, known.seconds, known.durations, off), first))
+            errors = Samples(known.rows, known.seconds, known.durations, off)
+            self._errors.take(Step(errors, np.flatnonzero(starts(known.rows))))
         self._day.add(samples)
         self._hour.add(samples)
         self._forecast[step.rows] = self._forecasts(step.rows, step.seconds)

@@ -12,6 +12,7 @@ from recommender.strategies.interface import Usage
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,17 +84,30 @@ def steps(samples: Samples) -> Iterator[Step]:
     if not len(samples.rows):
         return
     seconds = np.ceil(samples.seconds)
-    order = np.lexsort((seconds, samples.rows))
-    found = Samples(samples.rows, seconds, samples.durations, samples.amounts).those(order)
-    starts_row = np.r_[True, found.rows[1:] != found.rows[:-1]]
-    starts_step = starts_row | np.r_[True, found.seconds[1:] != found.seconds[:-1]]
-    numbers = np.cumsum(starts_step)
-    turns = numbers - np.repeat(numbers[starts_row], np.diff(np.r_[np.flatnonzero(starts_row), len(numbers)]))
-    if not turns.any():
-        yield Step(found, np.flatnonzero(starts_row))
+    found = Samples(samples.rows, seconds, samples.durations, samples.amounts)
+    if (samples.rows[1:] > samples.rows[:-1]).all():
+        yield Step(found, np.arange(len(seconds)))
         return
+    found = found.those(np.lexsort((seconds, samples.rows)))
+    starts_row = starts(found.rows)
+    starts_step = starts_row | starts(found.seconds)
+    numbers = np.cumsum(starts_step)
+    first = np.flatnonzero(starts_row)
+    turns = numbers - np.repeat(numbers[first], np.diff(first, append=len(numbers)))
     by_turn = np.argsort(turns, kind="stable")
-    ends = np.cumsum(np.bincount(turns))
-    for begin, end in zip(np.r_[0, ends[:-1]].tolist(), ends.tolist(), strict=True):
+    begin = 0
+    for end in np.cumsum(np.bincount(turns)).tolist():
         places = by_turn[begin:end]
         yield Step(found.those(places), np.flatnonzero(starts_step[places]))
+        begin = end
+
+
+def starts(column: NDArray[np.generic]) -> Flags:
+    """Say of each number whether it is another one than that before it.
+
+    Args:
+        column: [n].
+    """
+    found = np.ones(len(column), dtype=np.bool_)
+    found[1:] = column[1:] != column[:-1]
+    return found
