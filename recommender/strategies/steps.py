@@ -93,7 +93,7 @@ def steps(samples: Samples) -> Iterator[Step]:
     starts_step = starts_row | starts(found.seconds)
     numbers = np.cumsum(starts_step)
     first = np.flatnonzero(starts_row)
-    turns = numbers - np.repeat(numbers[first], np.diff(first, append=len(numbers)))
+    turns: Integers = numbers - np.repeat(numbers[first], np.diff(first, append=len(numbers)))
     by_turn = np.argsort(turns, kind="stable")
     begin = 0
     for end in np.cumsum(np.bincount(turns)).tolist():
