@@ -18,13 +18,12 @@ Figures = Mapping[str, float]
 """Figures by name; what there is no series for is left out."""
 
 OVERRUN_WEIGHTS: Final = (3.0, 10.0, 30.0)
-MAIN_OVERRUN_WEIGHT: Final = 10.0
-
-_RESOURCES: Final = (("cpu", CPU_PLACE), ("memory", MEMORY_PLACE))
-
+"""How much worse than slack overrun is in the costs that are told."""
 
 ALL: Final = "all"
 """Name of the figures over all series, beside those over the series of each source."""
+
+_RESOURCES: Final = (("cpu", CPU_PLACE), ("memory", MEMORY_PLACE))
 
 
 def figures_by_source(scores: Scores, sources: Sequence[str]) -> Mapping[str, Figures]:
@@ -36,7 +35,26 @@ def figures_by_source(scores: Scores, sources: Sequence[str]) -> Mapping[str, Fi
     """
     of_each = np.array(sources)
     found = {ALL: figures(scores, np.ones(len(of_each), dtype=np.bool_))}
-    return found | {source: figures(scores, of_each == source) for source in sorted(set(sources))}
+    return found | {source: figures(scores, of_each == source) for source in sorted(set(sources) - {ALL})}
+
+
+def values_by_series(scores: Scores) -> Mapping[str, Floats]:
+    """Return what the figures are taken of: float64[series] by name, NaN where a series has no such score.
+
+    OOM events and resizes are those of a container-day.
+
+    Args:
+        scores: Of all series.
+    """
+    found: dict[str, Floats] = {}
+    for resource, place in _RESOURCES:
+        found[f"{resource}_slack"] = scores.slack[place]
+        found[f"{resource}_overrun"] = scores.overrun[place]
+        found[f"{resource}_overrun_share"] = scores.overrun_share[place]
+    for ratio, events in zip(scores.oom_ratios, scores.ooms, strict=True):
+        found[f"ooms_{ratio:g}"] = np.where(scores.are_scored[MEMORY_PLACE], events / scores.days, np.nan)
+    found["resizes"] = scores.resizes / scores.days
+    return found | {f"j{weight:g}": scores.costs(weight) for weight in OVERRUN_WEIGHTS}
 
 
 def figures(scores: Scores, chosen: Flags) -> Figures:
@@ -47,34 +65,15 @@ def figures(scores: Scores, chosen: Flags) -> Figures:
         chosen: bool[series], which of them.
     """
     found: dict[str, float] = {}
-    for resource, place in _RESOURCES:
-        for name, values in (
-            ("slack", scores.slack),
-            ("overrun", scores.overrun),
-            ("overrun_share", scores.overrun_share),
-        ):
-            found |= _middles(f"{resource}_{name}", values[place, chosen & scores.are_scored[place]])
+    for name, values in values_by_series(scores).items():
+        told = values[chosen & ~np.isnan(values)]
+        if len(told):
+            found |= {f"{name}_median": float(np.median(told)), f"{name}_mean": float(told.mean())}
     killable = chosen & scores.are_scored[MEMORY_PLACE]
-    for ratio, events in zip(scores.oom_ratios, scores.ooms, strict=True):
-        found |= _rates(f"ooms_{ratio:g}", events[killable], scores.days[killable])
-    found |= _middles("resizes", scores.resizes[chosen] / scores.days[chosen])
+    if killable.any():
+        days = scores.days[killable].sum()
+        for ratio, events in zip(scores.oom_ratios, scores.ooms, strict=True):
+            found[f"ooms_{ratio:g}_pooled"] = float(events[killable].sum() / days)
     if resizes := int(scores.resizes[chosen].sum()):
         found["increase_share"] = float(scores.increases[chosen].sum() / resizes)
-    for weight in OVERRUN_WEIGHTS:
-        costs = scores.costs(weight)[chosen]
-        found |= _middles(f"j{weight:g}", costs[~np.isnan(costs)])
     return found
-
-
-def _middles(name: str, values: Floats) -> Figures:
-    """Return median and mean of a score."""
-    if not len(values):
-        return {}
-    return {f"{name}_median": float(np.median(values)), f"{name}_mean": float(values.mean())}
-
-
-def _rates(name: str, events: NDArray[np.int64], days: Floats) -> Figures:
-    """Return events per container-day: the mean over series, and all events over all days."""
-    if not len(events):
-        return {}
-    return {f"{name}_mean": float((events / days).mean()), f"{name}_pooled": float(events.sum() / days.sum())}
