@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final
 
+import numpy as np
 import typer
 
 from autoscaling.errors import ConfigurationError
@@ -16,7 +17,16 @@ from evenkeel.cli.options import Output, OutputOption
 from evenkeel.cli.printing import emit, show, warn
 from evenkeel.inspection.documents import Block
 from evenkeel.replay.figures import Figures, figures_by_source
-from evenkeel.replay.report import LIMITS, ByStrategy, deviation_table, deviations, figure_tables, verdict
+from evenkeel.replay.intervals import Difference, differences
+from evenkeel.replay.report import (
+    LIMITS,
+    ByStrategy,
+    deviation_table,
+    deviations,
+    difference_table,
+    figure_tables,
+    verdict,
+)
 from evenkeel.replay.shell.contest import Played, installed_names, play_all
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
@@ -29,7 +39,8 @@ date), cpu_cores and memory_bytes. A cell that is empty is no sample. A file ind
 (step_s) of each series. Figures are told for all series and for those of each file.
 
 Slack is what is requested but not used, overrun what is used above the request, both in shares of the use. J is slack
-plus overrun times 3, 10 or 30. OOM kills and resizes are counted for each container and day.
+plus overrun times 3, 10 or 30. OOM kills and resizes are counted for each container and day. With --against there are
+the differences of two strategies on the same series, with the range that they have in 95 of 100 draws of series.
 
 \b
 Exit status:
@@ -41,10 +52,13 @@ Exit status:
 Examples:
   evenkeel replay traces/
   evenkeel replay week.csv.gz --strategy vpa-default --strategy oracle -o json > before.json
+  evenkeel replay traces/ -s vpa-min0 -s krr-simple --against vpa-default
   evenkeel replay traces/ --only 'shop/*' --compare before.json
 """
 
 _FIGURES: Final = "figures"
+_SEED: Final = 20220822
+"""The same series are drawn in every run, so that two runs can be compared."""
 
 
 def run(
@@ -56,6 +70,9 @@ def run(
     only: Annotated[
         list[str] | None, typer.Option(metavar="PATTERN", help="Series that are played, as in 'shop/*'.")
     ] = None,
+    against: Annotated[
+        str, typer.Option(metavar="NAME", help="Strategy that the others are held against, series by series.")
+    ] = "",
     reference: Annotated[
         Path | None, typer.Option("--compare", metavar="FILE", help="Figures of another run to be compared with.")
     ] = None,
@@ -69,12 +86,14 @@ def run(
     reading = read_traces(paths)
     warn(reading.problems)
     traces = _chosen(reading.traces, only or ["*"])
-    names = list(dict.fromkeys(strategies or installed_names()))
+    names = list(dict.fromkeys([*(strategies or installed_names()), *([against] if against else [])]))
     played = sorted(play_all(names, traces, min(jobs, len(names))), key=lambda each: names.index(each.name))
     sources = [trace.source for trace in traces]
     found = {each.name: figures_by_source(each.scores, sources) for each in played}
     compared = deviations(expected or {}, found)
-    emit(output, _finding(traces, played, found), _blocks(traces, played, found))
+    apart = _apart(played, against, sources)
+    blocks = [*_blocks(traces, played, found), *([difference_table(against, apart)] if apart else [])]
+    emit(output, {**_finding(traces, played, found), **({"against": {against: apart}} if apart else {})}, blocks)
     if expected is not None and output is Output.TABLE:
         typer.echo()
         show((deviation_table(compared),))
@@ -95,6 +114,18 @@ def _chosen(traces: Sequence[Trace], patterns: Sequence[str]) -> Sequence[Trace]
             f"--only {' '.join(patterns)}: names none of {len(traces)} series; the first one is {traces[0].name}"
         )
     return found
+
+
+def _apart(played: Sequence[Played], against: str, sources: Sequence[str]) -> Mapping[str, Sequence[Difference]]:
+    """Return what each strategy is apart from another one; empty where none is named."""
+    other = next((each.scores for each in played if each.name == against), None)
+    if other is None:
+        return {}
+    return {
+        each.name: differences(each.scores, other, sources, np.random.default_rng(_SEED))
+        for each in played
+        if each.name != against
+    }
 
 
 def _figures_of(file: Path) -> ByStrategy:
@@ -121,7 +152,7 @@ def _numbers(named: object) -> Figures:
     return {str(name): float(value) for name, value in named.items()}
 
 
-def _finding(traces: Sequence[Trace], played: Sequence[Played], found: ByStrategy) -> object:
+def _finding(traces: Sequence[Trace], played: Sequence[Played], found: ByStrategy) -> Mapping[str, object]:
     """Return what JSON shows."""
     return {
         "series": len(traces),

@@ -9,6 +9,7 @@ from typing import Final
 
 from evenkeel.inspection.documents import Table
 from evenkeel.replay.figures import ALL, OVERRUN_WEIGHTS, Figures
+from evenkeel.replay.intervals import Difference, Interval
 
 ByStrategy = Mapping[str, Mapping[str, Figures]]
 """Figures by strategy, and there over all series and over those of each source."""
@@ -108,6 +109,24 @@ def deviation_table(compared: Sequence[Deviation]) -> Table:
     )
 
 
+def difference_table(against: str, found: Mapping[str, Sequence[Difference]]) -> Table:
+    """Return a row for each score of each strategy beside that of another one.
+
+    Args:
+        against: Name of the other one.
+        found: Differences by strategy.
+    """
+    return Table(
+        f"Beside {against}, series by series, with 95% intervals",
+        ("STRATEGY", "SCORE", "SERIES", "MEAN DIFFERENCE", "MEDIAN DIFFERENCE"),
+        tuple(
+            (strategy, each.figure, str(each.series), _interval_text(each.mean), _interval_text(each.median))
+            for strategy, apart in found.items()
+            for each in apart
+        ),
+    )
+
+
 def figure_tables(found: ByStrategy) -> Iterator[Table]:
     """Yield a table of the figures over all series, then one for each source where there are several."""
     names = list(dict.fromkeys(series for by_series in found.values() for series in by_series))
@@ -129,3 +148,7 @@ def _cells(figures: Figures) -> Iterator[str]:
 
 def _text(value: float) -> str:
     return _NOTHING if math.isnan(value) else f"{value:.4g}"
+
+
+def _interval_text(interval: Interval) -> str:
+    return f"{interval.value:+.4g} [{interval.low:+.4g}, {interval.high:+.4g}]"

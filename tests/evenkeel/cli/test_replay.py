@@ -62,6 +62,20 @@ def test_beside_another_run(week: Path, tmp_path: Path) -> None:
     assert evenkeel(*words, "--compare", str(before), "-o", "json").status == 1
 
 
+def test_against_another_strategy(week: Path) -> None:
+    """quality:Q-10: it is played too, and not held against itself."""
+    words = ("replay", str(week), "-s", "oracle", "--against", "static", "--jobs", "1")
+    lines = evenkeel(*words).output.splitlines()
+    heading = lines.index("Beside static, series by series, with 95% intervals")
+    assert {line.split()[0] for line in lines[heading + 2 :]} == {"oracle"}
+    assert any(line.startswith("oracle    cpu_slack ") for line in lines[heading + 2 :])
+    told = cast("dict[str, dict[str, dict[str, list[dict[str, object]]]]]", evenkeel(*words, "-o", "json").document)
+    (slack, *_) = told["against"]["static"]["oracle"]
+    assert slack["figure"] == "cpu_slack"
+    assert slack["series"] == 2
+    assert cast("dict[str, float]", slack["mean"])["high"] < 0.0
+
+
 def test_some_of_the_series(week: Path) -> None:
     """beyond:B-36."""
     answer = evenkeel("replay", str(week), "-s", "static", "--only", "*/web", "-o", "json", "--jobs", "1")

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from evenkeel.replay.report import deviation_table, deviations, figure_tables, verdict
+from evenkeel.replay.intervals import Difference, Interval
+from evenkeel.replay.report import deviation_table, deviations, difference_table, figure_tables, verdict
 from tests.evenkeel.replay.series import NAN
 
 
@@ -49,3 +50,10 @@ def test_a_single_source_is_all_series() -> None:
     """quality:Q-19: the same figures are not shown twice."""
     (only,) = figure_tables({"vpa-default": {"all": {"j10_median": 2.0}, "pools": {"j10_median": 2.0}}})
     assert only.title == "All series"
+
+
+def test_differences() -> None:
+    """quality:Q-10: with their signs, as zero is what is looked for."""
+    apart = Difference("cpu_slack", 63, Interval(-0.25, -0.5, 0.125), Interval(0.0, -1.0, 12345.6))
+    table = difference_table("vpa-default", {"oracle": [apart]})
+    assert table.rows == (("oracle", "cpu_slack", "63", "-0.25 [-0.5, +0.125]", "+0 [-1, +1.235e+04]"),)
