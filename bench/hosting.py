@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +16,13 @@ import msgspec
 from bench.errors import PeerError
 
 T = TypeVar("T")
+
+_REST_SECONDS = 0.06
+"""Several times what the kernel counts processor time by."""
+
+_REST_PATIENCE_SECONDS = 10.0
+_WORKING = frozenset({"R", "D"})
+"""States of threads that run or are about to: runnable, and waiting for the kernel."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -162,6 +171,25 @@ def cpu_seconds(pid: int) -> float:
     """Return the CPU time that a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def until_at_rest(pid: int) -> None:
+    """Wait until a process has used no processor for a while, nor waited for one, for some seconds at most."""
+    end = time.monotonic() + _REST_PATIENCE_SECONDS
+    used, since = cpu_seconds(pid), time.monotonic()
+    while time.monotonic() < min(end, since + _REST_SECONDS):
+        time.sleep(_REST_SECONDS / 4)
+        if (more := cpu_seconds(pid)) != used or _wants_processor(pid):
+            used, since = more, time.monotonic()
+
+
+def _wants_processor(pid: int) -> bool:
+    """Say whether a thread of a process runs, or would if there was a processor for it."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if (thread / "stat").read_text().rpartition(")")[2].split()[0] in _WORKING:
+                return True
+    return False
 
 
 def free_port() -> int:

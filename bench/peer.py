@@ -8,7 +8,7 @@ import msgspec
 
 from bench.errors import PeerError
 from bench.figures import Run
-from bench.hosting import LineProcess
+from bench.hosting import LineProcess, until_at_rest
 from e2e.cluster.binaries import GoModule, build_module
 
 SOURCE = Path(__file__).parent / "peer"
@@ -30,7 +30,11 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Peer:
-    """A running peer; it rests between two questions."""
+    """A running peer; it rests between two questions.
+
+    Its garbage collector works on after an answer, in the very processor that our side is measured on next, so an
+    answer counts as given once the process has used no processor for a while.
+    """
 
     def __init__(self) -> None:
         self._process = LineProcess("the peer", build_module(MODULE) / "peer")
@@ -41,7 +45,7 @@ class Peer:
         return self._process.pid
 
     def ask(self, do: str, **arguments: str | float) -> Answer:
-        """Have it do one thing, and wait for that.
+        """Have it do one thing, and wait for that, and until it rests.
 
         Raises:
             PeerError: It could not, or has ended.
@@ -50,6 +54,7 @@ class Peer:
         answer = self._process.hear(Answer)
         if answer.error:
             raise PeerError(f"peer: {do}: {answer.error}")
+        until_at_rest(self.pid)
         return answer
 
     def stop(self) -> None:
