@@ -25,6 +25,7 @@ def test_a_process_that_works_on_is_waited_for() -> None:
         while cpu_seconds(process.pid) < 0.1:
             assert process.poll() is None
         until_at_rest(process.pid)
+        assert process.stdout is not None
         readable, _, _ = select.select([process.stdout], [], [], 0)
         assert readable
         process.communicate()
