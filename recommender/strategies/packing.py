@@ -16,6 +16,9 @@ from recommender.strategies.interface import Json, JsonObject
 LONGEST_COLUMN: Final = 1 << 16
 """Numbers that a column may have; whoever can write checkpoints could otherwise have the process run out of memory."""
 
+_LEVEL: Final = 1
+"""Of compression: every row is saved in every round, and higher ones take several times as long for little."""
+
 Column = NDArray[np.generic]
 Forms = Mapping[str, DTypeLike]
 
@@ -34,7 +37,7 @@ def packed(columns: Mapping[str, NDArray[np.generic]]) -> dict[str, Json]:
 
 def _text(column: Column) -> str:
     little = np.ascontiguousarray(column).astype(column.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(_shuffled(little), 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(_shuffled(little), _LEVEL)).decode("ascii")
 
 
 def _shuffled(column: Column) -> bytes:

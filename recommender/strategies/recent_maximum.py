@@ -108,10 +108,14 @@ class RecentMaximum:
         self._begin[full] = 0
         still_full = full[self._end[full] == self._amounts.shape[1]]
         if len(still_full) and self._amounts.shape[1] < MOST_KEPT:
-            self._seconds = np.concatenate([self._seconds, np.zeros_like(self._seconds)], axis=1)
-            self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)], axis=1)
+            self._widen()
         elif len(still_full):
             self._join_nearest(still_full)
+
+    def _widen(self) -> None:
+        """Have room for twice as many samples."""
+        self._seconds = np.concatenate([self._seconds, np.zeros_like(self._seconds)], axis=1)
+        self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)], axis=1)
 
     def _join_nearest(self, rows: Integers) -> None:
         """Let the two neighbours that differ least become one: as large as the former, as old as the latter."""
@@ -137,8 +141,10 @@ class RecentMaximum:
         seconds, amounts = found["seconds"].astype(np.float64), found["amounts"].astype(np.float64)
         if len(seconds) != len(amounts) or len(seconds) > MOST_KEPT:
             raise ValueError("saved state of a row: a maximum has too many samples, or other numbers of them")
-        if not np.isfinite(seconds).all() or (amounts < 0.0).any() or not np.isfinite(amounts).all():
-            raise ValueError("saved state of a row: a maximum has impossible samples")
-        one = np.array([row])
-        for second, amount in zip(seconds, amounts, strict=True):
-            self.add(one, np.array([second]), np.array([amount]))
+        is_possible = np.isfinite(seconds).all() and np.isfinite(amounts).all() and (amounts >= 0.0).all()
+        if not is_possible or (np.diff(seconds) < 0.0).any() or (np.diff(amounts) >= 0.0).any():
+            raise ValueError("saved state of a row: a maximum has impossible samples, or none that get smaller")
+        while self._amounts.shape[1] < len(seconds):
+            self._widen()
+        self._seconds[row, : len(seconds)], self._amounts[row, : len(seconds)] = seconds, amounts
+        self._begin[row], self._end[row] = 0, len(seconds)

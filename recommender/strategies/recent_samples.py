@@ -103,12 +103,13 @@ class RecentSamples:
         sizes = np.diff(first, append=len(rows))
         numbers = np.arange(len(rows)) - np.repeat(first, sizes)
         places = self._place(rows, self._count[rows] + numbers)
-        seconds = np.clip(samples.seconds, 0.0, _LATEST_SECOND).astype(np.uint32)
         last = np.where(self._count[rows] > 0, self._seconds[rows, self._last_place(rows)], 0)
-        amounts = samples.amounts
-        self._seconds[rows, places], self._amounts[rows, places] = np.maximum(seconds, last), amounts
-        np.add.at(self._above, rows, amounts > self._found[rows])
-        np.add.at(self._equal, rows, amounts == self._found[rows])
+        self._seconds[rows, places], self._amounts[rows, places] = (
+            np.maximum(_moments(samples.seconds), last),
+            samples.amounts,
+        )
+        np.add.at(self._above, rows, samples.amounts > self._found[rows])
+        np.add.at(self._equal, rows, samples.amounts == self._found[rows])
         self._count[rows[first]] += sizes
 
     def _merge_in(self, rows: Integers, seconds: Floats, amounts: Floats) -> None:
@@ -117,14 +118,14 @@ class RecentSamples:
         cells = seconds // self._window.cell_seconds
         is_same = (self._count[rows] > 0) & (cells <= self._seconds[rows, places] // self._window.cell_seconds)
         same, places = rows[is_same], places[is_same]
-        before, after = (
-            self._amounts[same, places],
-            np.maximum(self._amounts[same, places], amounts[is_same]),
-        )
+        before = self._amounts[same, places]
+        after = np.maximum(before, amounts[is_same])
         self._uncount(same, before)
         self._above[same] += after > self._found[same]
         self._equal[same] += after == self._found[same]
         self._amounts[same, places] = after
+        # A cell is as old as its last sample.
+        self._seconds[same, places] = np.maximum(self._seconds[same, places], _moments(seconds[is_same]))
         new = ~is_same
         self._append(Samples(rows[new], seconds[new], np.zeros(int(new.sum())), amounts[new]))
 
@@ -203,7 +204,7 @@ class RecentSamples:
         self._head[:] = 0
 
     def _merge(self, rows: Integers) -> None:
-        """Go over from samples to the largest of each cell, for rows that have samples."""
+        """Go over from samples to the largest of each cell."""
         width, counts = self._amounts.shape[1], self._count[rows]
         places = (self._head[rows, np.newaxis] + np.arange(width)) % width
         is_kept = np.arange(width) < counts[:, np.newaxis]
@@ -221,7 +222,7 @@ class RecentSamples:
         self._amounts[rows[owners], numbers] = np.maximum.reduceat(amounts[is_kept], first)
         self._seconds[rows[owners], numbers] = np.maximum.reduceat(seconds[is_kept], first)
         self._head[rows], self._count[rows], self._is_merged[rows] = 0, cell_counts, True
-        self._find(rows)
+        self._find(rows[cell_counts > 0])
 
     def save(self, row: int) -> JsonObject:
         """Return all samples of a row."""
@@ -249,3 +250,8 @@ class RecentSamples:
         self._head[row], self._count[row], self._is_merged[row] = 0, count, bool(found["is_merged"][0])
         if count:
             self._find(np.array([row]))
+
+
+def _moments(seconds: Floats) -> Moments:
+    """Return whole seconds as they are kept."""
+    return np.clip(seconds, 0.0, _LATEST_SECOND).astype(np.uint32)

@@ -11,7 +11,7 @@ from recommender.rows import grown
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import nested, packed, unpacked
 from recommender.strategies.recent_samples import RecentSamples, Window
-from recommender.strategies.slots import SlotForm, SlotRing
+from recommender.strategies.slots import Plane, SlotForm, SlotRing
 from recommender.strategies.steps import Samples, Step, starts
 
 Integers = NDArray[np.int64]
@@ -24,7 +24,15 @@ ERRORS: Final = Window(seconds=7 * _DAY, cell_seconds=300, room=2048)
 """Of which time what forecasts were off by counts."""
 
 
-class SlotMeans:
+_PLANES: Final = (
+    Plane("sums", np.add, np.float64),
+    Plane("counts", np.add, np.uint32),
+    Plane("lasts", np.maximum, np.uint32),
+)
+"""Of each slot the sum of its samples, how many there are, and when the last one ends."""
+
+
+class SlotMeans(SlotRing):
     """Means of an hour's samples, which are kept as sums by slots.
 
     A slot counts whole if the last sample in it is in the hour, so that the mean is exact as long as no slot has
@@ -37,27 +45,14 @@ class SlotMeans:
     """
 
     def __init__(self, slot_seconds: int, reach_seconds: int, rows: int) -> None:
-        room, self._count = reach_seconds // slot_seconds + 1, _HOUR // slot_seconds + 1
-        self._form = SlotForm(slot_seconds, room, np.add, 0.0, np.float64)
-        self._sums = SlotRing(self._form, rows)
-        self._counts = SlotRing(SlotForm(slot_seconds, room, np.add, 0.0, np.uint32), rows)
-        self._lasts = SlotRing(SlotForm(slot_seconds, room, np.maximum, 0.0, np.uint32), rows)
+        # Both ends of what is reached may be inside of a slot.
+        super().__init__(SlotForm(slot_seconds, reach_seconds // slot_seconds + 2, _PLANES), rows)
+        self._count = _HOUR // slot_seconds + 1
 
-    def grow(self, rows: int) -> None:
-        """Have this many rows."""
-        for ring in (self._sums, self._counts, self._lasts):
-            ring.grow(rows)
-
-    def clear(self, rows: Integers) -> None:
-        """Forget all that rows have seen."""
-        for ring in (self._sums, self._counts, self._lasts):
-            ring.clear(rows)
-
-    def add(self, samples: Samples) -> None:
+    def take(self, samples: Samples) -> None:
         """Take in samples of a step."""
-        self._sums.add(samples.rows, samples.seconds, samples.amounts)
-        self._counts.add(samples.rows, samples.seconds, np.ones(len(samples.rows), dtype=np.uint32))
-        self._lasts.add(samples.rows, samples.seconds, samples.seconds.astype(np.uint32))
+        ones = np.ones(len(samples.rows), dtype=np.uint32)
+        self.add(samples.rows, samples.seconds, (samples.amounts, ones, samples.seconds.astype(np.uint32)))
 
     def mean(self, rows: Integers, begin_seconds: Floats) -> Floats:
         """Return the mean of the samples of an hour, float64[n], NaN where there is none.
@@ -66,30 +61,13 @@ class SlotMeans:
             rows: int64[n].
             begin_seconds: float64[n], when the hour begins; what ends then is outside.
         """
-        first = self._form.slots(begin_seconds)
-        lasts = self._lasts.window(rows, first, self._count).astype(np.float64)
-        begins = begin_seconds[:, np.newaxis]
-        is_inside = (lasts > begins) & (lasts <= begins + _HOUR)
-        counts = np.where(is_inside, self._counts.window(rows, first, self._count), 0).sum(axis=1).astype(np.float64)
-        sums = np.where(is_inside, self._sums.window(rows, first, self._count), 0.0).sum(axis=1).astype(np.float64)
-        means: Floats = np.divide(sums, counts, out=np.full(len(rows), np.nan), where=counts > 0)
+        sums, counts, lasts = self.window(rows, self._form.slots(begin_seconds), self._count)
+        ends = lasts.astype(np.float64) - begin_seconds[:, np.newaxis]
+        is_inside = (ends > 0.0) & (ends <= _HOUR)
+        number = (counts.astype(np.int64) * is_inside).sum(axis=1)
+        means: Floats = np.full(len(rows), np.nan)
+        np.divide((sums.astype(np.float64) * is_inside).sum(axis=1), number, out=means, where=number > 0)
         return means
-
-    def save(self, row: int) -> JsonObject:
-        """Return all slots of a row."""
-        return {name: dict(ring.save(row)) for name, ring in self._rings()}
-
-    def restore(self, row: int, saved: JsonObject) -> None:
-        """Let a row that has seen nothing go on from what was saved.
-
-        Raises:
-            ValueError: It is nothing that ``save`` returns.
-        """
-        for name, ring in self._rings():
-            ring.restore(row, nested(saved, name))
-
-    def _rings(self) -> tuple[tuple[str, SlotRing], ...]:
-        return ("sums", self._sums), ("counts", self._counts), ("lasts", self._lasts)
 
 
 class Seasonal:
@@ -102,8 +80,8 @@ class Seasonal:
 
     def __init__(self, share: float, rows: int) -> None:
         # Slots are shorter than what lies between samples: of the day five minutes, of the hour one.
-        self._day = SlotMeans(150, _DAY + 150, rows)
-        self._hour = SlotMeans(30, _HOUR + 30, rows)
+        self._day = SlotMeans(150, _DAY, rows)
+        self._hour = SlotMeans(30, _HOUR, rows)
         self._errors = RecentSamples(ERRORS, share, rows)
         self._forecast: Floats = np.zeros(0)
         self.grow(rows)
@@ -129,8 +107,8 @@ class Seasonal:
             off = known.amounts - self._forecast[known.rows]
             errors = Samples(known.rows, known.seconds, known.durations, off)
             self._errors.take(Step(errors, np.flatnonzero(starts(known.rows))))
-        self._day.add(samples)
-        self._hour.add(samples)
+        self._day.take(samples)
+        self._hour.take(samples)
         self._forecast[step.rows] = self._forecasts(step.rows, step.seconds)
 
     def _forecasts(self, rows: Integers, seconds: Floats) -> Floats:

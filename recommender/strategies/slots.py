@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,13 +11,29 @@ from numpy.typing import DTypeLike, NDArray
 
 from recommender.rows import doubled, grown
 from recommender.strategies.interface import JsonObject
-from recommender.strategies.packing import packed, unpacked
+from recommender.strategies.packing import Column, packed, unpacked
+from recommender.strategies.steps import starts
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _FIRST_WIDTH: Final = 16
+_BEGIN: Final = "begin"
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """One of the amounts that a slot has; 0 where there is none.
+
+    Args:
+        name: What it is saved as.
+        combine: How an amount joins what is in its slot.
+        dtype: Type of what is kept.
+    """
+
+    name: str
+    combine: np.ufunc
+    dtype: DTypeLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +43,12 @@ class SlotForm:
     Args:
         seconds: Length of a slot; one that ends at a moment has the samples that end then, but not those at its begin.
         room: How many slots are kept.
-        combine: How an amount joins those that are in its slot.
-        empty: What is in a slot that has none.
-        dtype: Type of what is kept.
+        planes: What is kept of each.
     """
 
     seconds: int
     room: int
-    combine: np.ufunc
-    empty: float
-    dtype: DTypeLike
+    planes: tuple[Plane, ...]
 
     def slots(self, seconds: Floats) -> Integers:
         """Return the slots that moments are in, int64[n]."""
@@ -52,7 +65,8 @@ class SlotRing:
 
     def __init__(self, form: SlotForm, rows: int) -> None:
         self._form = form
-        self._kept: NDArray[np.generic] = np.zeros((0, _FIRST_WIDTH), dtype=form.dtype)
+        self._kept: list[Column] = [np.zeros((0, _FIRST_WIDTH), dtype=plane.dtype) for plane in form.planes]
+        self._width = _FIRST_WIDTH
         # The first and one past the newest slot of each row; equal where it has seen nothing.
         self._begin: Integers = np.zeros(0, dtype=np.int64)
         self._end: Integers = np.zeros(0, dtype=np.int64)
@@ -60,80 +74,85 @@ class SlotRing:
 
     def grow(self, rows: int) -> None:
         """Have this many rows."""
-        self._kept = grown(self._kept, rows, self._form.empty)
+        self._kept = [grown(kept, rows, 0) for kept in self._kept]
         self._begin, self._end = grown(self._begin, rows, 0), grown(self._end, rows, 0)
 
     def clear(self, rows: Integers) -> None:
         """Forget all that rows have seen."""
         self._begin[rows] = self._end[rows] = 0
-        self._kept[rows] = self._form.empty
+        for kept in self._kept:
+            kept[rows] = 0
 
-    def add(self, rows: Integers, seconds: Floats, amounts: NDArray[np.generic]) -> None:
+    def add(self, rows: Integers, seconds: Floats, amounts: Sequence[Column]) -> None:
         """Put amounts into their slots; what is older than the ring is left out.
 
         Args:
-            rows: int64[n], each maybe more than once, then all of the same second.
+            rows: int64[n], ascending; those of one row are of the same second.
             seconds: float64[n], when.
-            amounts: [n].
+            amounts: [n] for each plane.
         """
         slots = self._form.slots(seconds)
-        self._advance(rows, slots)
-        is_held = (slots >= self._begin[rows]) & (slots >= self._end[rows] - self._form.room)
-        rows, places = rows[is_held], self._places(rows[is_held], slots[is_held])
-        self._form.combine.at(self._kept, (rows, places), amounts[is_held])
+        first = np.flatnonzero(starts(rows))
+        self._advance(rows[first], slots[first])
+        held = np.flatnonzero(slots >= np.maximum(self._begin[rows], self._end[rows] - self._form.room))
+        rows, places = rows[held], self._places(rows[held], slots[held])
+        for plane, kept, column in zip(self._form.planes, self._kept, amounts, strict=True):
+            plane.combine.at(kept, (rows, places), column[held])
 
     def _advance(self, rows: Integers, slots: Integers) -> None:
-        """Have slots up to these, the new ones empty."""
+        """Have slots up to these, the new ones empty; each row occurs once."""
         is_new = self._begin[rows] == self._end[rows]
         self._begin[rows[is_new]] = self._end[rows[is_new]] = slots[is_new]
-        rows, places = np.unique(rows, return_index=True)
-        slots = slots[places]
-        counts = np.clip(slots + 1 - self._end[rows], 0, self._form.room)
         self._widen(int((slots + 1 - self._begin[rows]).max()))
-        owners = np.repeat(rows, counts)
-        numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self._kept[owners, self._places(owners, np.repeat(slots, counts) - numbers)] = self._form.empty
+        counts = np.clip(slots + 1 - self._end[rows], 0, self._form.room)
         self._end[rows] = np.maximum(self._end[rows], slots + 1)
+        owners = np.repeat(rows, counts)
+        if len(owners):
+            numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+            places = self._places(owners, np.repeat(slots, counts) - numbers)
+            for kept in self._kept:
+                kept[owners, places] = 0
 
     def _widen(self, needed: int) -> None:
         """Have so many places, or as many as are ever kept."""
-        width = self._kept.shape[1]
-        wanted = min(doubled(width, needed), self._form.room) if needed > width else width
-        if wanted > width:
-            wider = np.full((len(self._kept), wanted), self._form.empty, dtype=self._form.dtype)
-            wider[:, :width] = self._kept
-            self._kept = wider
+        wanted = min(doubled(self._width, needed), self._form.room)
+        if wanted > self._width:
+            for number, kept in enumerate(self._kept):
+                self._kept[number] = np.zeros((len(kept), wanted), dtype=kept.dtype)
+                self._kept[number][:, : self._width] = kept
+            self._width = wanted
 
     def _places(self, rows: Integers, slots: Integers) -> Integers:
         """Return where slots are; before the ring is full none is overwritten, whatever its width."""
         found: Integers = (slots - self._begin[rows]) % self._form.room
         return found
 
-    def window(self, rows: Integers, begin: Integers, count: int) -> NDArray[np.generic]:
+    def window(self, rows: Integers, begin: Integers, count: int) -> tuple[Column, ...]:
         """Return what is in some slots in a row.
 
         Args:
             rows: int64[n].
             begin: int64[n], the first slot for each.
-            count: How many slots.
+            count: How many slots, no more than are kept.
 
         Returns:
-            [n, count], empty where there is nothing, or nothing any more.
+            [n, count] of each plane, 0 where there is nothing, or nothing any more.
         """
         numbers = np.arange(count)
         first = np.maximum(self._begin[rows], self._end[rows] - self._form.room) - begin
         is_held = (numbers >= first[:, np.newaxis]) & (numbers < (self._end[rows] - begin)[:, np.newaxis])
         places = self._places(rows, begin)[:, np.newaxis] + numbers
         places -= np.where(places >= self._form.room, self._form.room, 0)
-        kept = self._kept[rows[:, np.newaxis], np.where(is_held, places, 0)]
-        return np.where(is_held, kept, np.array(self._form.empty, dtype=self._form.dtype))
+        places = np.where(is_held, places, 0)
+        return tuple(np.where(is_held, kept[rows[:, np.newaxis], places], 0) for kept in self._kept)
 
     def save(self, row: int) -> JsonObject:
         """Return all slots of a row."""
-        begin, end = int(self._begin[row]), int(self._end[row])
-        begin = max(begin, end - self._form.room)
-        kept = self.window(np.array([row]), np.array([begin]), end - begin)[0]
-        return packed({"kept": kept, "begin": np.array([begin])})
+        end = int(self._end[row])
+        begin = max(int(self._begin[row]), end - self._form.room)
+        found = self.window(np.array([row]), np.array([begin]), end - begin)
+        columns = {plane.name: column[0] for plane, column in zip(self._form.planes, found, strict=True)}
+        return packed({_BEGIN: np.array([begin], dtype=np.int64), **columns})
 
     def restore(self, row: int, saved: JsonObject) -> None:
         """Let a row that has seen nothing go on from what was saved.
@@ -141,12 +160,15 @@ class SlotRing:
         Raises:
             ValueError: It is nothing that ``save`` returns.
         """
-        found = unpacked(saved, {"kept": self._form.dtype, "begin": np.int64})
-        kept, begin = found["kept"], found["begin"].astype(np.int64)
-        if len(kept) > self._form.room or len(begin) != 1 or abs(int(begin[0])) > np.iinfo(np.int32).max * 100:
-            raise ValueError("saved state of a row: there are too many slots, or no first one")
-        if np.isinf(kept.astype(np.float64)).any() or (kept.astype(np.float64) < 0.0).any():
+        found = unpacked(saved, {_BEGIN: np.int64, **{plane.name: plane.dtype for plane in self._form.planes}})
+        begin = found.pop(_BEGIN).astype(np.int64)
+        (count, *others) = {len(column) for column in found.values()}
+        if others or count > self._form.room or len(begin) != 1 or not 0 <= begin[0] < np.iinfo(np.int32).max:
+            raise ValueError("saved state of a row: there are too many slots, other numbers of them, or no first one")
+        amounts = [column.astype(np.float64) for column in found.values()]
+        if not all(np.isfinite(each).all() and (each >= 0.0).all() for each in amounts):
             raise ValueError("saved state of a row: a slot has an impossible amount")
-        self._widen(len(kept))
-        self._kept[row, : len(kept)] = kept
-        self._begin[row], self._end[row] = begin[0], begin[0] + len(kept)
+        self._widen(count)
+        for kept, column in zip(self._kept, found.values(), strict=True):
+            kept[row, :count] = column
+        self._begin[row], self._end[row] = begin[0], begin[0] + count

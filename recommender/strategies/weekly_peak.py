@@ -11,7 +11,7 @@ from recommender.rows import grown
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import nested, packed, unpacked
 from recommender.strategies.recent_samples import RecentSamples, Window
-from recommender.strategies.slots import SlotForm, SlotRing
+from recommender.strategies.slots import Plane, SlotForm, SlotRing
 from recommender.strategies.steps import Step
 
 Integers = NDArray[np.int64]
@@ -24,7 +24,7 @@ _SLOTS_PER_DAY: Final = 24 * _SLOTS_PER_HOUR
 _SLOTS_PER_WEEK: Final = 7 * _SLOTS_PER_DAY
 _WEEKS: Final = 4
 
-FORM: Final = SlotForm(_SLOT, _WEEKS * _SLOTS_PER_WEEK, np.maximum, 0.0, np.uint32)
+FORM: Final = SlotForm(_SLOT, _WEEKS * _SLOTS_PER_WEEK, (Plane("peaks", np.maximum, np.uint32),))
 """Four weeks of the largest amounts of five minutes, each in millionths of a core and one more; 0 is none."""
 
 _MILLIONTHS: Final = 1e6
@@ -66,7 +66,7 @@ class WeeklyPeak:
         """Take in samples."""
         largest = step.largest
         kept = np.minimum(np.ceil(largest * _MILLIONTHS - _TINY), _MOST).astype(np.uint32) + np.uint32(1)
-        self._slots.add(step.rows, step.seconds, kept)
+        self._slots.add(step.rows, step.seconds, (kept,))
         self._recent.take(step)
         self._largest[step.rows] = np.fmax(self._largest[step.rows], largest)
 
@@ -84,8 +84,9 @@ class WeeklyPeak:
 
     def _peak(self, rows: Integers, begin: Integers) -> Floats:
         """Return the largest amount of an hour, NaN where there is none."""
-        kept = self._slots.window(rows, begin, _SLOTS_PER_HOUR).astype(np.float64).max(axis=1)
-        return np.where(kept > 0.0, (kept - 1.0) / _MILLIONTHS, np.nan)
+        (peaks,) = self._slots.window(rows, begin, _SLOTS_PER_HOUR)
+        largest = peaks.astype(np.float64).max(axis=1)
+        return np.where(largest > 0.0, (largest - 1.0) / _MILLIONTHS, np.nan)
 
     def save(self, row: int) -> JsonObject:
         """Return all that is kept of a row."""
