@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _SLACK: Final = 1e-6
-"""Share by which a relative difference may be off, for amounts are rounded to whole ones before they are judged."""
+"""Share by which a relative difference may be off, for amounts may be rounded before they are judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,7 +87,7 @@ def run(
     warn(reading.problems)
     traces = _chosen(reading.traces, only or ["*"])
     names = list(dict.fromkeys([*(strategies or installed_names()), *([against] if against else [])]))
-    played = sorted(play_all(names, traces, min(jobs, len(names))), key=lambda each: names.index(each.name))
+    played = sorted(play_all(names, traces, jobs), key=lambda each: names.index(each.name))
     sources = [trace.source for trace in traces]
     found = {each.name: figures_by_source(each.scores, sources) for each in played}
     compared = deviations(expected or {}, found)

@@ -1,4 +1,4 @@
-"""Strategies on the same series, one after the other (spec: quality Q-4, Q-10 to Q-17)."""
+"""A strategy on a lot of series (spec: quality Q-4, Q-11 to Q-17)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from evenkeel.replay.course import InOrder, Player, play
 from evenkeel.replay.hindsight import oracle, static
-from evenkeel.replay.scores import Scores, joined, score
+from evenkeel.replay.scores import Scores, score
 from evenkeel.replay.steps import by_number, by_time
 from evenkeel.replay.trace import DAY_SECONDS, Trace
 from recommender.kernels.suite import Kernels
@@ -24,8 +24,8 @@ RATIOS: Final = (1.0, 1.5)
 SCORED_RATIO: Final = 1.5
 """The one of which requests and resizes are scored."""
 
-SERIES_AT_A_TIME: Final = 500
-"""Series that are played side by side; more of them save less time than they take memory."""
+LOT_STEPS: Final = 1_500_000
+"""Steps that are played side by side: more of them save less time than they take memory."""
 
 _HOUR_SECONDS: Final = 3600.0
 
@@ -50,8 +50,27 @@ class Contender:
     strategy: Strategy | None = None
 
 
+def lots(traces: Sequence[Trace], most_steps: int = LOT_STEPS) -> Iterator[Sequence[Trace]]:
+    """Yield series in lots of not too many steps, or of one series; together they are all, in order.
+
+    Args:
+        traces: The series.
+        most_steps: How many steps a lot of several series has at most.
+    """
+    lot: list[Trace] = []
+    steps = 0
+    for trace in traces:
+        if lot and steps + len(trace) > most_steps:
+            yield lot
+            lot, steps = [], 0
+        lot.append(trace)
+        steps += len(trace)
+    if lot:
+        yield lot
+
+
 def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | None = None) -> Scores:
-    """Play a strategy on series, some hundred at a time, and score it.
+    """Play a strategy on a lot of series, and score it.
 
     Args:
         contender: The strategy.
@@ -59,17 +78,8 @@ def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | No
         kernels: What strategies by histograms work with; numpy does where there are none.
 
     Raises:
-        MisshapenError: The strategy returns something else than amounts for every row.
+        MisshapenError: The strategy returns something else than possible amounts for every row.
     """
-    return joined([_contend(contender, batch, kernels) for batch in _batches(traces)])
-
-
-def _batches(traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
-    for begin in range(0, len(traces), SERIES_AT_A_TIME):
-        yield traces[begin : begin + SERIES_AT_A_TIME]
-
-
-def _contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | None) -> Scores:
     rows = [*traces] * len(RATIOS)
     if contender.strategy is None:
         player, steps = IN_HINDSIGHT[contender.name](rows), by_number(rows)

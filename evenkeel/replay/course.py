@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenkeel.replay.changes import Kills, are_worthwhile
 from evenkeel.replay.steps import Steps
 from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND
-from recommender.strategies.answers import Answer, answer
+from recommender.strategies.answers import Answer, MisshapenError, answer
 from recommender.strategies.interface import Bounds, OomKills, StrategyState, Usage
 from updater.screening import Standing
 
@@ -129,7 +129,7 @@ class _Rows:
         are = np.where(np.isnan(are), were, are)
         self.requests[:, rows] = are
         resized = ~are_first[changing]
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             gains = np.nansum((are - were) / were, axis=0)
         self.resizes[rows] += resized
         self.increases[rows] += resized & (gains > 0.0)
@@ -144,7 +144,7 @@ def play(steps: Steps, player: Player, ratios: Floats) -> Course:
         ratios: float64[series], memory limit in shares of the request.
 
     Raises:
-        MisshapenError: The strategy returns something else than amounts for every row.
+        MisshapenError: The strategy returns something else than possible amounts for every row.
     """
     rows = _Rows(ratios)
     requests = np.full((2, len(steps)), np.nan)
@@ -167,5 +167,7 @@ def play(steps: Steps, player: Player, ratios: Floats) -> Course:
         chosen = deciding[move]
         if chosen.any():
             said = answer(player.recommend_each(moments), len(moments))
+            if said.is_impossible.any():
+                raise MisshapenError("an amount is negative or infinite, or a target is not within its bounds")
             rows.change(said, usage.rows[chosen], usage.ends_seconds[chosen], steps.are_last_unscored[move][chosen])
     return Course(requests, rows.ooms, rows.resizes, rows.increases)

@@ -119,9 +119,10 @@ def read(file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEnt
         series.times.append(seconds)
         series.cpu.append(_amount(cpu))
         series.memory.append(_amount(memory))
-    traces = [_trace(name, each, index.get(name), problems) for name, each in cells.items()]
     if not cells:
         problems.note("(no series)", "there are no rows; nothing is read from this file", [1])
+    # What a series was read into is let go as soon as it is one, as long traces of many containers fill gigabytes.
+    traces = [_trace(name, cells.pop(name), index.get(name), problems) for name in list(cells)]
     return Reading(tuple(trace for trace in traces if trace is not None), tuple(problems.texts()))
 
 

@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenkeel.replay.contest import SERIES_AT_A_TIME, Contender, contend
+from evenkeel.replay.contest import Contender, contend, lots
 from evenkeel.replay.figures import figures_by_source
 from evenkeel.replay.report import deviations
-from evenkeel.replay.scores import Scores
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
 from recommender.kernels.suite import Kernels
 from recommender.strategies.interface import Bounds, JsonObject, OomKills, ResourceBounds, StrategyState, Usage
 from recommender.strategies.shipped import KRR_SIMPLE
 from recommender.strategies.vpa import VPA_DEFAULT
-from tests.evenkeel.replay.series import GI, Floats, trace
+from tests.evenkeel.replay.series import Floats, trace
 
 DATA = Path(__file__).parents[2] / "data"
 NEZHA = "nezha-pods"
@@ -105,13 +104,17 @@ def test_kernels_come_to_the_same() -> None:
         np.testing.assert_array_equal(getattr(by_numpy, name), getattr(by_kernels, name))
 
 
-def test_many_series_are_played_in_lots() -> None:
-    """performance: what a lot holds is let go before the next one."""
-    one = trace([1.0, 1.2, 0.8, 1.1] * 3, [GI] * 12)
-    alone = contend(Contender("static"), [one])
-    many = contend(Contender("static"), [one] * (SERIES_AT_A_TIME + 1))
-    assert isinstance(many, Scores)
-    assert many.slack[0].tolist() == alone.slack[0].tolist() * (SERIES_AT_A_TIME + 1)
+@pytest.mark.parametrize(
+    ("row", "most", "expected"),
+    [
+        ("performance one lot", 100, [[3, 4, 2, 9]]),
+        ("performance as many as fit", 9, [[3, 4, 2], [9]]),
+        ("performance a series that is too long goes alone", 5, [[3], [4], [2], [9]]),
+    ],
+)
+def test_many_series_are_played_in_lots(row: str, most: int, expected: list[list[int]]) -> None:
+    series = [trace([1.0] * size) for size in (3, 4, 2, 9)]
+    assert [[len(each) for each in lot] for lot in lots(series, most)] == expected, row
 
 
 @pytest.mark.parametrize(("name", "resizes"), [("static", 0), ("oracle", 5), ("oracle-24h", 0)])

@@ -156,3 +156,23 @@ def test_an_answer_of_the_wrong_size() -> None:
     """beyond:B-10."""
     with pytest.raises(MisshapenError, match="shape"):
         course([trace(STEADY)], Script([(1.0, NAN)], 3))
+
+
+@pytest.mark.parametrize(
+    ("row", "target", "spread"),
+    [
+        ("beyond:B-10 negative", -1.0, 0.05),
+        ("beyond:B-10 infinite", float("inf"), 0.05),
+        ("beyond:B-10 outside its bounds", 1.0, -0.05),
+    ],
+)
+def test_an_amount_that_cannot_be(row: str, target: float, spread: float) -> None:
+    with pytest.raises(MisshapenError, match="an amount is negative or infinite, or a target"):
+        course([trace(STEADY)], Script([(target, NAN)], 1, spread))
+
+
+def test_a_request_of_nothing() -> None:
+    """quality:Q-5: whatever is more than nothing is worth it, and an increase."""
+    found = course([trace([0.0] * 8)], Script([(0.0, NAN), (1.0, NAN)], 1))
+    assert found.requests[CPU_PLACE, 2:].tolist() == [0.0] + [1.0] * 5
+    assert (found.resizes.tolist(), found.increases.tolist()) == ([1], [1])

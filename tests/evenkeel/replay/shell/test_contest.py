@@ -42,6 +42,17 @@ def test_each_is_yielded_with_its_time() -> None:
     assert played["static"].scores.resizes.tolist() == [0]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_lots_are_put_together_in_their_order(jobs: int) -> None:
+    """quality:Q-10: in whatever order they are done, each series keeps its place."""
+    series = [trace([1.0 + number, 2.0 + number] * 6) for number in range(5)]
+    (whole,) = play_all(["static"], series, 1)
+    parts = {each.name: each.scores for each in play_all(["oracle", "static"], series, jobs, 24)}
+    assert parts["static"].slack[0].tolist() == whole.scores.slack[0].tolist()
+    assert parts["oracle"].slack[0].tolist() != whole.scores.slack[0].tolist()
+    assert len(parts["oracle"].days) == 5
+
+
 def test_strategies_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """beyond:B-10: they are played as the recommender would run them, and one that fails is named."""
     points = {
