@@ -250,10 +250,9 @@ class Behaviour:
 
     strategies: bool = _switch(
         "B-10",
-        "In the own group spec.recommender.strategy names how use becomes a recommendation: vpa-default, vpa-min0, "
-        "krr-simple, autopilot-like, weekly-peak, seasonal-naive or a strategy that another distribution brings. Where "
-        "it cannot be used vpa-default stands in, and the condition StrategyUnavailable says why. Otherwise the field "
-        "is not heeded.",
+        "In the own group spec.recommender.strategy names how use becomes a recommendation: by one of our strategies "
+        "or by one that another distribution brings. Where it cannot be used vpa-default stands in, and the condition "
+        "StrategyUnavailable says why. Otherwise the field is not heeded.",
     )
     timers: bool = _switch(
         "B-20, K-1, K-19, K-32",
