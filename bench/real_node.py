@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,8 +16,8 @@ from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.documents import JsonObject, JsonValue, at, is_condition_true, objects_at, text_at
 from e2e.cluster.kube import Kube
 from e2e.cluster.nodes import NodeSpec
-from e2e.cluster.packages import kubectl
 from e2e.cluster.waiting import wait_for
+from e2e.cluster.watching import watching
 from e2e.installation import Group, define, vpa
 from e2e.parity.process.engines import Engine, Program
 from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
@@ -49,58 +46,23 @@ _WATCHED: Mapping[str, str] = {
     "events": f"/api/v1/namespaces/{_NAMESPACE}/events",
 }
 _POLL_SECONDS = 0.1
-_PAUSE_SECONDS = 0.2
 _PATIENCE_SECONDS = 120.0
 
 
-class Watch:
-    """Every version of the objects of one kind, with the time at which the API server told of it.
+class Versions:
+    """Every version of the objects of one kind, with the time at which the API server told of it."""
 
-    A young API server ends a watch while its cache is still being filled, so it is begun anew as often as it ends; what
-    is there is then told once more.
-
-    Args:
-        cluster: The cluster.
-        path: Of their list.
-    """
-
-    def __init__(self, cluster: Cluster, path: str) -> None:
-        words = [str(kubectl()), f"--kubeconfig={cluster.kubeconfig}", "get", "--raw", f"{path}?watch=1"]
-        self._command = cluster.namespace_command(words)
+    def __init__(self) -> None:
         self._seen: list[Seen] = []
-        self._is_over = threading.Event()
-        self._process = self._begin()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
 
-    def _begin(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(self._command, stdout=subprocess.PIPE)
-
-    def _read(self) -> None:
-        while True:
-            with self._process as process:
-                for line in process.stdout or ():
-                    self._note(json.loads(line))
-            if self._is_over.wait(_PAUSE_SECONDS):
-                return
-            self._process = self._begin()
-
-    def _note(self, happened: JsonValue) -> None:
-        changed = at(happened, "object")
-        if text_at(happened, "type") in {"ADDED", "MODIFIED"} and isinstance(changed, dict):
+    def note(self, change: str, changed: JsonObject) -> None:
+        """Note a version."""
+        if change != "DELETED":
             self._seen.append(Seen(time.monotonic(), changed))
 
     def of(self, name: str, *steps: str) -> list[Seen]:
         """Return the versions of objects that have this name at some place, oldest first."""
         return [seen for seen in tuple(self._seen) if text_at(seen.document, *steps) == name]
-
-    def stop(self) -> None:
-        """End it."""
-        self._is_over.set()
-        while self._reader.is_alive():
-            # Perhaps it was begun anew just now.
-            self._process.terminate()
-            self._reader.join(_PAUSE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +135,14 @@ class RealNode:
     Args:
         cluster: It runs.
         api: A way to its API server.
-        watches: Of VPAs, pods and Events of the one namespace that is used.
+        versions: Of VPAs, pods and Events of the one namespace that is used.
     """
 
-    def __init__(self, cluster: Cluster, api: ApiSocket, watches: Mapping[str, Watch]) -> None:
+    def __init__(self, cluster: Cluster, api: ApiSocket, versions: Mapping[str, Versions]) -> None:
         self._cluster = cluster
         self._kube = Kube(cluster, _NAMESPACE)
         self._api = api
-        self._watches = watches
+        self._versions = versions
 
     def deploy(self, name: str) -> None:
         """Create a workload; it is not waited for."""
@@ -206,7 +168,7 @@ class RealNode:
         """
 
         def found() -> Workload | None:
-            pods = self._watches["pods"].of(name, "metadata", "labels", "app")
+            pods = self._versions["pods"].of(name, "metadata", "labels", "app")
             if not pods or not is_condition_true(pods[-1].document, "Ready"):
                 return None
             workload = Workload(name, text_at(pods[-1].document, "metadata", "name"))
@@ -274,21 +236,21 @@ class RealNode:
 
     def _is_recommended(self, workload: Workload) -> bool:
         """Say whether the VPA has a recommendation."""
-        versions = self._watches["vpas"].of(workload.name, "metadata", "name")
+        versions = self._versions["vpas"].of(workload.name, "metadata", "name")
         return any(objects_at(v.document, "status", "recommendation", "containerRecommendations") for v in versions)
 
     def _observations(self, workload: Workload) -> Observations:
         """Return all that was seen of a workload."""
         return Observations(
             measurements=workload.measurements,
-            vpas=self._watches["vpas"].of(workload.name, "metadata", "name"),
-            pods=self._watches["pods"].of(workload.pod, "metadata", "name"),
-            events=self._watches["events"].of(workload.pod, "involvedObject", "name"),
+            vpas=self._versions["vpas"].of(workload.name, "metadata", "name"),
+            pods=self._versions["pods"].of(workload.pod, "metadata", "name"),
+            events=self._versions["events"].of(workload.pod, "involvedObject", "name"),
         )
 
     def _given(self, workload: Workload) -> JsonValue:
         """Return what the kubelet reports for the container once that is what the pod's spec asks for."""
-        pod = self._watches["pods"].of(workload.pod, "metadata", "name")[-1].document
+        pod = self._versions["pods"].of(workload.pod, "metadata", "name")[-1].document
         asked = at(pod, "spec", "containers", 0, "resources")
         given = at(pod, "status", "containerStatuses", 0, "resources")
         return given if given == asked else None
@@ -308,7 +270,7 @@ def real_node() -> Iterator[RealNode]:
         define(cluster, Group.UPSTREAM)
         cluster.kubectl("create", "namespace", _NAMESPACE)
         api = stack.enter_context(api_socket(cluster, "bench-proxy"))
-        watches = {name: Watch(cluster, path) for name, path in _WATCHED.items()}
-        for watch in watches.values():
-            stack.callback(watch.stop)
-        yield RealNode(cluster, api, watches)
+        versions = {name: Versions() for name in _WATCHED}
+        for name, path in _WATCHED.items():
+            stack.enter_context(watching(cluster, path, versions[name].note))
+        yield RealNode(cluster, api, versions)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +13,9 @@ from typing import TypeVar, cast
 from autoscaling.quantity import Quantity
 from e2e.api_socket import ApiSocket
 from e2e.cluster.cluster import Cluster
+from e2e.cluster.documents import JsonObject as Document
 from e2e.cluster.documents import JsonValue
-from e2e.cluster.packages import kubectl
+from e2e.cluster.watching import watching
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, text
 from evenkeel.simulator.kubelet.settings import Amounts
 from tests.conformance.bench import IDLE, Ability, Answer, Call, Doing, Seen
@@ -74,10 +73,7 @@ class RealBench:
         account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default"
         self.wait_until(lambda: self._api.read(account).code == 200, "the namespace's service account", _CLEARING)
         pods = f"/api/v1/namespaces/{self.namespace}/pods"
-        watch = [str(kubectl()), f"--kubeconfig={self._cluster.kubeconfig}", "get", "--raw", f"{pods}?watch=1"]
-        with subprocess.Popen(self._cluster.namespace_command(watch), stdout=subprocess.PIPE, text=True) as process:
-            reader = threading.Thread(target=self._note, args=(process,))
-            reader.start()
+        with watching(self._cluster, pods, self._note):
             try:
                 yield
             finally:
@@ -85,16 +81,12 @@ class RealBench:
                     manifest.unlink()
                 self._api.delete(f"/api/v1/namespaces/{self.namespace}")
                 self.wait_until(lambda: not self._api.read(pods).body.get("items"), "the pods' end", _CLEARING)
-                process.terminate()
-                reader.join()
 
-    def _note(self, process: subprocess.Popen[str]) -> None:
-        """Note what a watch tells, as long as it lasts."""
-        for line in process.stdout or ():
-            happened = as_object(json.loads(line))
-            pod = child(happened, "object")
-            if text(happened, "type") in {"ADDED", "MODIFIED"}:
-                self._seen.setdefault(text(pod, "metadata", "name"), []).append(Seen(self.now(), pod))
+    def _note(self, change: str, changed: Document) -> None:
+        """Note a version of a pod."""
+        pod = as_object(changed)
+        if change != "DELETED":
+            self._seen.setdefault(text(pod, "metadata", "name"), []).append(Seen(self.now(), pod))
 
     def call(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Answer:
         """Send one request to the API server."""

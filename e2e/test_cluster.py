@@ -11,6 +11,7 @@ from e2e.cluster.documents import JsonObject, at, condition, is_condition_true, 
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.images import BUSYBOX, BUSYBOX_IMAGE, Image, write_archive
 from e2e.cluster.kube import Kube, is_refused
+from e2e.cluster.watching import Watch
 from e2e.other_webhook import OtherWebhook
 from e2e.webhook_server import LABEL
 from e2e.workloads import BURN_SCRIPT, IDLE_SCRIPT, amounts, container, deployment
@@ -201,6 +202,34 @@ def pod_on(node: str, main: JsonObject) -> JsonObject:
         "metadata": {"name": node, "labels": {"app": "placed"}},
         "spec": {"nodeName": node, "terminationGracePeriodSeconds": 1, "containers": [main]},
     }
+
+
+def test_a_watch_misses_nothing_where_its_connections_end(kube: Kube) -> None:
+    """The API server ends each after a second; what happens in between is told by the next one, and once."""
+    seen: list[tuple[str, str]] = []
+
+    def note(change: str, found: JsonObject) -> None:
+        if name := text_at(found, "metadata", "labels", "watched"):
+            seen.append((change, f"{name} {text_at(found, 'data', 'count')}"))
+
+    def counted(name: str, count: int) -> JsonObject:
+        metadata: JsonObject = {"name": name, "labels": {"watched": name}}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"count": str(count)}}
+
+    kube.apply(counted("first", 0))
+    expected = [("ADDED", "first 0")]
+    watch = Watch(kube.cluster, f"/api/v1/namespaces/{kube.namespace}/configmaps", note, connection_seconds=1)
+    try:
+        for count in range(1, 7):
+            kube.apply(counted("first", count))
+            kube.apply(counted(f"other{count}", count))
+            expected += [("MODIFIED", f"first {count}"), ("ADDED", f"other{count} {count}")]
+        kube.delete("configmap", "first")
+        expected.append(("DELETED", "first 6"))
+        kube.wait_for(lambda: len(seen) >= len(expected), "all changes")
+    finally:
+        watch.stop()
+    assert seen == expected
 
 
 def test_logs_and_records_name_every_process(cluster: Cluster) -> None:

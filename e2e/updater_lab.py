@@ -6,8 +6,6 @@ The updater's rounds are short, and its log tells every decision, so that a test
 from __future__ import annotations
 
 import json
-import subprocess
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from e2e.cluster.audit import AuditEntry
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, JsonValue, at, condition, is_condition_true, objects_at, text_at
 from e2e.cluster.kube import Kube
-from e2e.cluster.packages import kubectl
+from e2e.cluster.watching import watching
 from e2e.installation import Flags, Group, Installation, installed, logged, recommendation, vpa
 from e2e.metrics_page import UPDATER_PORT, total
 from e2e.workloads import IDLE_SCRIPT, amounts, container, deployment
@@ -105,16 +103,18 @@ class Workload:
 class PodWatch:
     """Every version of the pods of one namespace, in the order in which the API server told of them."""
 
-    versions: list[JsonObject] = field(default_factory=list)
+    changes: list[tuple[str, JsonObject]] = field(default_factory=list)
+
+    def note(self, change: str, pod: JsonObject) -> None:
+        """Note a change and the pod after it."""
+        self.changes.append((change, pod))
 
     def instants(self) -> Iterator[Mapping[str, JsonObject]]:
         """Yield all pods by name as they were after each change; the mapping is the same one each time."""
         now: dict[str, JsonObject] = {}
-        for happened in tuple(self.versions):
-            pod = at(happened, "object")
-            assert isinstance(pod, dict)
+        for change, pod in tuple(self.changes):
             name = text_at(pod, "metadata", "name")
-            if happened["type"] == "DELETED":
+            if change == "DELETED":
                 now.pop(name, None)
             else:
                 now[name] = pod
@@ -258,17 +258,9 @@ class Lab:
     @contextmanager
     def watching(self) -> Iterator[PodWatch]:
         """Note every version of the namespace's pods for the time of a ``with`` block."""
-        path = f"/api/v1/namespaces/{self.kube.namespace}/pods?watch=1"
-        argv = [str(kubectl()), f"--kubeconfig={self.cluster.kubeconfig}", "get", "--raw", path]
         seen = PodWatch()
-        with subprocess.Popen(self.cluster.namespace_command(argv), stdout=subprocess.PIPE, text=True) as process:
-            reader = threading.Thread(target=_note, args=(process, seen))
-            reader.start()
-            try:
-                yield seen
-            finally:
-                process.terminate()
-                reader.join()
+        with watching(self.cluster, f"/api/v1/namespaces/{self.kube.namespace}/pods", seen.note):
+            yield seen
 
 
 @contextmanager
@@ -351,14 +343,6 @@ def _preferring(node: str) -> JsonObject:
     expression: JsonObject = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
     preferred: JsonObject = {"weight": 100, "preference": {"matchExpressions": [expression]}}
     return {"preferredDuringSchedulingIgnoredDuringExecution": [preferred]}
-
-
-def _note(process: subprocess.Popen[str], seen: PodWatch) -> None:
-    """Note what a watch tells, as long as it lasts."""
-    for line in process.stdout or ():
-        happened = json.loads(line)
-        if happened["type"] in {"ADDED", "MODIFIED", "DELETED"}:
-            seen.versions.append(happened)
 
 
 def _told(document: JsonObject) -> Told:
