@@ -5,6 +5,9 @@ Compiled kernels, and numpy with long columns, let other threads run meanwhile.
 
 from __future__ import annotations
 
+import ctypes
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
@@ -18,6 +21,8 @@ class TwoThreads:
 
     def __init__(self) -> None:
         self._other = ThreadPoolExecutor(1, thread_name_prefix="pair")
+        self._thread = self._other.submit(threading.get_native_id)
+        self._elsewhere = _Elsewhere.on_this_system()
 
     def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]:
         """Return what both pieces come to, once both are done.
@@ -25,6 +30,8 @@ class TwoThreads:
         Raises:
             Exception: What the first one has raised, else what the second one has.
         """
+        if self._elsewhere is not None:
+            self._elsewhere.place(self._thread.result())
         running = self._other.submit(second)
         try:
             found = first()
@@ -32,3 +39,38 @@ class TwoThreads:
             # Whoever catches the failure of one piece finds none of the other one under way.
             wait([running])
         return found, running.result()
+
+
+class _Elsewhere:
+    """Keeps a thread off the processor that the calling one is on.
+
+    The two hand Python's lock to each other many times while they work. Where all processors were busy of late, Linux
+    does not look for a free one for a thread that it wakes up, and leaves it to wait behind the one that woke it.
+
+    Args:
+        present: Tells the number of the processor that the calling thread is on.
+    """
+
+    def __init__(self, present: Callable[[], int]) -> None:
+        self._present = present
+        self._avoided = -1
+
+    @classmethod
+    def on_this_system(cls) -> _Elsewhere | None:
+        """Return one, or None where the system has no such thing, or this process has one processor only."""
+        if not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2:
+            return None
+        present = getattr(ctypes.CDLL(None), "sched_getcpu", None)
+        return None if present is None else cls(present)
+
+    def place(self, thread: int) -> None:
+        """Let a thread run on all processors of this process but the present one.
+
+        Args:
+            thread: Its number in the system.
+        """
+        present = self._present()
+        allowed = os.sched_getaffinity(0)
+        if present != self._avoided and allowed - {present}:
+            os.sched_setaffinity(thread, allowed - {present})
+            self._avoided = present

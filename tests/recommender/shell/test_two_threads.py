@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from threading import Barrier, Event, get_ident
 
 import pytest
@@ -29,6 +30,28 @@ def test_both_run_at_a_time_and_the_second_one_in_the_same_thread_each_time() ->
     pairs = [both(meet, meet) for _ in range(3)]
     assert pairs == [pairs[0]] * 3
     assert pairs[0][0] == get_ident() != pairs[0][1]
+
+
+def test_the_second_one_runs_on_another_processor_where_there_is_one() -> None:
+    """Spec: performance:R-1."""
+    allowed = os.sched_getaffinity(0)
+    both = TwoThreads()
+    for _ in range(3):
+        _, second = both(lambda: None, lambda: os.sched_getaffinity(0))
+        assert second < allowed if len(allowed) > 1 else second == allowed
+        assert len(second) == max(len(allowed) - 1, 1)
+    assert os.sched_getaffinity(0) == allowed
+
+
+def test_with_one_processor_there_is_no_other_one() -> None:
+    """Spec: performance:R-1."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        both = TwoThreads()
+        assert both(lambda: 1, lambda: os.sched_getaffinity(0)) == (1, {min(allowed)})
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 @pytest.mark.parametrize(("row", "both"), BOTH_WAYS)
