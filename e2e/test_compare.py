@@ -5,7 +5,6 @@ Both commands run with the rights that their documentation asks for and no other
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from e2e.cluster import binaries
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject, JsonValue, at, number_at, objects_at, text_at
 from e2e.cluster.kube import Kube
+from e2e.command_lab import Ended
 from e2e.installation import Flags, Group, Installation, define, installed, resources_of, vpa
 from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
 
@@ -29,27 +29,6 @@ _FAST = ("--recommender-interval=10s",)
 _NEAR = "--threshold=15"
 _SECONDS = 60.0
 _WRITES = frozenset({"create", "update", "patch", "delete"})
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A command that has ended."""
-
-    status: int
-    output: str
-    errors: str
-
-    @property
-    def document(self) -> JsonObject:
-        """What it printed as JSON."""
-        loaded: JsonObject = json.loads(self.output)
-        return loaded
-
-    def row(self, resource: str) -> JsonObject:
-        """Return the row of one resource of the only container."""
-        found = [row for row in objects_at(self.document, "rows") if text_at(row, "resource") == resource]
-        assert len(found) == 1, self.output
-        return found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +80,13 @@ def grant(kube: Kube, name: str, rules: list[JsonValue]) -> None:
     kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}, role, binding)
 
 
+def row_of(answer: Ended, resource: str) -> JsonObject:
+    """Return the row of one resource of the only container."""
+    found = [row for row in objects_at(answer.document, "rows") if text_at(row, "resource") == resource]
+    assert len(found) == 1, answer.output
+    return found[0]
+
+
 @pytest.fixture(scope="module")
 def beside(cluster: Cluster) -> Iterator[Beside]:
     """Everything of ours for our own group, upstream's recommender for upstream's, and one burning pod."""
@@ -134,7 +120,7 @@ def near(beside: Beside) -> Ended:
         answer = beside.compare(_NEAR)
         assert answer.status == 0, (answer.output, answer.errors)
         # Below that is what a pod gets that was seen to do nothing.
-        assert text_at(answer.row("cpu"), "theirs") not in {"", "25m"}, answer.output
+        assert text_at(row_of(answer, "cpu"), "theirs") not in {"", "25m"}, answer.output
         return answer
 
     return beside.kube.wait_for(alike, "targets that are near each other", timeout_seconds=120)
@@ -154,7 +140,7 @@ def test_upstream_and_our_twins_side_by_side(
     assert beside.run("shadow", "shadow", "sync").output == ""
 
     answer = near(beside)
-    assert text_at(answer.row("cpu"), "used") != "", "beyond:B-35"
+    assert text_at(row_of(answer, "cpu"), "used") != "", "beyond:B-35"
     page = tmp_path / "compare.html"
     assert beside.compare(f"--html={page}", "--window=20s").status == 0
     assert page.read_text().count('role="img"') == 2
@@ -179,7 +165,7 @@ def _let_caps_differ(beside: Beside) -> None:
     def apart() -> JsonObject:
         answer = beside.compare(_NEAR)
         assert answer.status == 3, (answer.output, answer.errors)
-        row = answer.row("cpu")
+        row = row_of(answer, "cpu")
         assert text_at(row, "step") == "caps", row
         return row
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Final
@@ -56,6 +57,22 @@ def unpacked(saved: JsonObject, forms: Forms) -> dict[str, Column]:
         ValueError: A column is missing, too long or none of ``packed``.
     """
     return {name: _column(name, saved.get(name), np.dtype(form)) for name, form in forms.items()}
+
+
+def unpacked_amount(saved: JsonObject, name: str) -> float:
+    """Return the one amount that a column holds; NaN stands for none.
+
+    Args:
+        saved: What ``packed`` returned.
+        name: Of the column, a float64[1].
+
+    Raises:
+        ValueError: It is missing, or holds no amount.
+    """
+    numbers: list[float] = unpacked(saved, {name: np.float64})[name].tolist()
+    if len(numbers) != 1 or numbers[0] < 0.0 or math.isinf(numbers[0]):
+        raise ValueError(f"saved state of a row: {name} is no amount")
+    return numbers[0]
 
 
 def _column(name: str, text: Json, form: np.dtype[np.generic]) -> Column:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recommender.rows import grown
 from recommender.strategies.interface import JsonObject
-from recommender.strategies.packing import nested, packed, unpacked
+from recommender.strategies.packing import nested, packed, unpacked_amount
 from recommender.strategies.recent_samples import RecentSamples, Window
 from recommender.strategies.slots import Plane, SlotForm, SlotRing
 from recommender.strategies.steps import Samples, Step, starts
@@ -143,10 +143,8 @@ class Seasonal:
         Raises:
             ValueError: It is nothing that ``save`` returns.
         """
-        forecast = unpacked(saved, {"forecast": np.float64})["forecast"].astype(np.float64)
-        if len(forecast) != 1 or forecast[0] < 0.0 or np.isinf(forecast[0]):
-            raise ValueError("saved state of a row: the forecast is none")
+        forecast = unpacked_amount(saved, "forecast")
         self._day.restore(row, nested(saved, "day"))
         self._hour.restore(row, nested(saved, "hour"))
         self._errors.restore(row, nested(saved, "errors"))
-        self._forecast[row] = forecast[0]
+        self._forecast[row] = forecast

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recommender.rows import grown
 from recommender.strategies.interface import JsonObject
-from recommender.strategies.packing import nested, packed, unpacked
+from recommender.strategies.packing import nested, packed, unpacked_amount
 from recommender.strategies.recent_samples import RecentSamples, Window
 from recommender.strategies.slots import Plane, SlotForm, SlotRing
 from recommender.strategies.steps import Step
@@ -99,9 +99,7 @@ class WeeklyPeak:
         Raises:
             ValueError: It is nothing that ``save`` returns.
         """
-        largest = unpacked(saved, {"largest": np.float64})["largest"].astype(np.float64)
-        if len(largest) != 1 or largest[0] < 0.0 or np.isinf(largest[0]):
-            raise ValueError("saved state of a row: the largest amount is none")
+        largest = unpacked_amount(saved, "largest")
         self._slots.restore(row, nested(saved, "slots"))
         self._recent.restore(row, nested(saved, "recent"))
-        self._largest[row] = largest[0]
+        self._largest[row] = largest
