@@ -26,6 +26,8 @@ _ANYBODY = "anybody"
 
 _KEEP_ALIVE_SECONDS = 3600
 _CLOSING_ROUNDS = 1000
+_ACCEPTING_ROUNDS = 8
+"""Of these, twice as many as the event loop needs from accepting a connection to making it known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +117,20 @@ async def _shut_down(server: ApiServer, state: ServerState) -> None:
         if not state.tasks:
             break
         await asyncio.sleep(0)
-    for connection in list(state.connections):
-        connection.transport.abort()
+    _cut_all(state)
     for task in list(state.tasks):
         task.cancel()
     await asyncio.gather(*state.tasks, return_exceptions=True)
-    for _ in range(_CLOSING_ROUNDS):
-        if not state.connections:
+    for turn in range(_CLOSING_ROUNDS):
+        _cut_all(state)
+        if turn >= _ACCEPTING_ROUNDS and not state.connections:
             break
         await asyncio.sleep(0)
+
+
+def _cut_all(state: ServerState) -> None:
+    for connection in list(state.connections):
+        connection.transport.abort()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 import subprocess
 import urllib.request
@@ -23,6 +24,8 @@ from evenkeel.simulator.api.serving import Endpoint, serve, serve_in_thread
 from tests.evenkeel.simulator.api.wire import PODS, cluster, config_map, definition, pod, widget
 
 pytestmark = pytest.mark.anyio
+
+PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -162,3 +165,18 @@ def test_kubectl_gets_creates_patches_and_deletes(tmp_path: Path) -> None:
         assert server.store.find("v1", "Pod", "a", "default") is None
         missing = kubectl(config, "get", "pod", "a")
         assert (missing.returncode, missing.stderr) == (1, 'Error from server (NotFound): pods "a" not found\n')
+
+
+async def test_connections_of_the_last_moment_are_closed() -> None:
+    """They are accepted in the very step of the event loop in which serving ends."""
+    async with serve(ApiServer(), tls=False) as endpoint:
+        clients = [socket.create_connection((endpoint.host, endpoint.port)) for _ in range(9)]
+        await asyncio.sleep(0)
+    for client in clients:
+        with client:
+            client.settimeout(PATIENCE_SECONDS)
+            try:
+                left = client.recv(1)
+            except ConnectionResetError:
+                left = b""
+            assert left == b""
