@@ -101,9 +101,12 @@ async def serve(server: ApiServer, *, tls: bool = True, port: int = 0) -> AsyncI
         actual = listener.sockets[0].getsockname()[1]
         yield Endpoint(server, LOOPBACK, actual, authority.certificate_pem if authority else b"")
     finally:
-        listener.close()
+        # Not closed yet: what is being accepted would be lost on the way, and never be closed.
+        for each in listener.sockets:
+            asyncio.get_running_loop().remove_reader(each.fileno())
         dispatcher.stopping.set()
         await _shut_down(server, state)
+        listener.close()
         await listener.wait_closed()
         await server.parts.webhooks.close()
 
