@@ -22,7 +22,8 @@ from recommender.instants import NEVER
 from recommender.kernels.columns import readable
 from recommender.kernels.intake import Peaks, Windows
 from recommender.kernels.suite import Kernels
-from recommender.samples import SampleColumns, is_in_order, run_starts, turns
+from recommender.rows import run_starts
+from recommender.samples import SampleColumns, is_in_order, turns
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

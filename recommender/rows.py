@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _USABLE_BITS: Final = 63
@@ -114,6 +115,20 @@ def spread(starts: Integers, sizes: Integers) -> Integers:
     numbers = np.arange(int(sizes.sum()), dtype=np.int64)
     numbers += np.repeat(starts - before, sizes)
     return numbers
+
+
+def run_starts(column: NDArray[np.generic]) -> Flags:
+    """Say of each element whether it is another one than that before it.
+
+    Args:
+        column: [n].
+
+    Returns:
+        bool[n]; the first one is.
+    """
+    starts = np.ones(len(column), dtype=np.bool_)
+    np.not_equal(column[1:], column[:-1], out=starts[1:])
+    return starts
 
 
 def ranks(keys: Integers) -> Integers:

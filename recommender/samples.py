@@ -19,7 +19,7 @@ from recommender.instants import NEVER
 from recommender.kernels.columns import readable
 from recommender.kernels.intake import Samples
 from recommender.kernels.suite import Kernels
-from recommender.rows import Occurrences, ranks
+from recommender.rows import Occurrences, ranks, run_starts
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -205,13 +205,6 @@ def turns(containers: ContainerTable, rows: Integers) -> Turns | None:
         The turns; None where one takes all.
     """
     return None if containers.are_distinct(rows) else Turns(containers, rows)
-
-
-def run_starts(rows: Integers) -> Flags:
-    """Say where another container begins than the one before, bool[n]."""
-    starts = np.ones(len(rows), dtype=np.bool_)
-    np.not_equal(rows[1:], rows[:-1], out=starts[1:])
-    return starts
 
 
 def _ranks_in_runs(starts: Flags) -> Integers:

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recommender.rows import CHUNK, grown
+from recommender.rows import CHUNK, grown, run_starts
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import Forms, packed, unpacked
-from recommender.strategies.steps import Samples, Step, starts
+from recommender.strategies.steps import Samples, Step
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ class RecentSamples:
     def _append(self, samples: Samples) -> None:
         """Put samples at the end of their rows, where there is room for them; rows ascend."""
         rows = samples.rows
-        first = np.flatnonzero(starts(rows))
+        first = np.flatnonzero(run_starts(rows))
         sizes = np.diff(first, append=len(rows))
         numbers = np.arange(len(rows)) - np.repeat(first, sizes)
         places = self._place(rows, self._count[rows] + numbers)

@@ -7,12 +7,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recommender.rows import grown
+from recommender.rows import grown, run_starts
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import nested, packed, unpacked_amount
 from recommender.strategies.recent_samples import RecentSamples, Window
 from recommender.strategies.slots import Plane, SlotForm, SlotRing
-from recommender.strategies.steps import Samples, Step, starts
+from recommender.strategies.steps import Samples, Step
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ class Seasonal:
         if len(known.rows):
             off = known.amounts - self._forecast[known.rows]
             errors = Samples(known.rows, known.seconds, known.durations, off)
-            self._errors.take(Step(errors, np.flatnonzero(starts(known.rows))))
+            self._errors.take(Step(errors, np.flatnonzero(run_starts(known.rows))))
         self._day.take(samples)
         self._hour.take(samples)
         self._forecast[step.rows] = self._forecasts(step.rows, step.seconds)

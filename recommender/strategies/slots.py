@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from recommender.rows import doubled, grown
+from recommender.rows import doubled, grown, run_starts
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import Column, packed, unpacked
-from recommender.strategies.steps import starts
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -92,7 +91,7 @@ class SlotRing:
             amounts: [n] for each plane.
         """
         slots = self._form.slots(seconds)
-        first = np.flatnonzero(starts(rows))
+        first = np.flatnonzero(run_starts(rows))
         self._advance(rows[first], slots[first])
         held = np.flatnonzero(slots >= np.maximum(self._begin[rows], self._end[rows] - self._form.room))
         rows, places = rows[held], self._places(rows[held], slots[held])

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recommender.rows import run_starts
 from recommender.strategies.interface import Usage
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +89,8 @@ def steps(samples: Samples) -> Iterator[Step]:
         yield Step(found, np.arange(len(seconds)))
         return
     found = found.those(np.lexsort((seconds, samples.rows)))
-    starts_row = starts(found.rows)
-    starts_step = starts_row | starts(found.seconds)
+    starts_row = run_starts(found.rows)
+    starts_step = starts_row | run_starts(found.seconds)
     numbers = np.cumsum(starts_step)
     first = np.flatnonzero(starts_row)
     turns: Integers = numbers - np.repeat(numbers[first], np.diff(first, append=len(numbers)))
@@ -100,14 +100,3 @@ def steps(samples: Samples) -> Iterator[Step]:
         places = by_turn[begin:end]
         yield Step(found.those(places), np.flatnonzero(starts_step[places]))
         begin = end
-
-
-def starts(column: NDArray[np.generic]) -> Flags:
-    """Say of each number whether it is another one than that before it.
-
-    Args:
-        column: [n].
-    """
-    found = np.ones(len(column), dtype=np.bool_)
-    found[1:] = column[1:] != column[:-1]
-    return found
