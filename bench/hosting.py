@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -190,14 +189,6 @@ def _wants_processor(pid: int) -> bool:
             if (thread / "stat").read_text().rpartition(")")[2].split()[0] in _WORKING:
                 return True
     return False
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def forget_peak() -> None:

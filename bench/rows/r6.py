@@ -16,9 +16,10 @@ from bench.cluster import Shape, Usage, first_tick, pod_names
 from bench.comparison import Json, compare
 from bench.errors import DisagreementError, PeerError
 from bench.figures import Bound, Figure, Run, Spread, Target
-from bench.hosting import ApiHost, Command, cpu_seconds, free_port
+from bench.hosting import ApiHost, Command, cpu_seconds
 from bench.row import Benchmark
 from e2e.cluster.binaries import build
+from evenkeel.simulator.processes.ports import free_port
 
 _AT_ONCE = "--profile=upstream", "--behaviour=first_round_at_once=true"
 _PATIENCE_SECONDS = 600.0

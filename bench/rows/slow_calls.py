@@ -15,9 +15,10 @@ import msgspec
 from bench.cluster import Shape
 from bench.errors import DisagreementError, PeerError
 from bench.figures import Figure, Run, Spread
-from bench.hosting import ApiHost, Command, Hosted, cpu_seconds, free_port
+from bench.hosting import ApiHost, Command, Hosted, cpu_seconds
 from bench.row import Benchmark
 from e2e.cluster.binaries import build
+from evenkeel.simulator.processes.ports import free_port
 
 _PATIENCE_SECONDS = 600.0
 USUAL = "--kube-api-qps=100", "--kube-api-burst=200"

@@ -14,11 +14,12 @@ import msgspec
 from bench.cluster import CONTAINERS, Shape, app_name, namespace_of
 from bench.errors import DisagreementError, PeerError
 from bench.figures import Run
-from bench.hosting import ApiHost, cpu_seconds, free_port
+from bench.hosting import ApiHost, cpu_seconds
 from bench.peer import Peer
 from bench.row import Benchmark
 from e2e.cluster.binaries import build
 from evenkeel.simulator.api.certificates import Authority
+from evenkeel.simulator.processes.ports import free_port
 
 _BODIES = 500
 READY_SECONDS = 300.0

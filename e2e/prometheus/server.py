@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +15,7 @@ from e2e.cluster.commands import run
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.processes import is_alive, start, stop
 from e2e.prometheus.programs import Programs
+from evenkeel.simulator.processes.ports import free_port
 
 _READY_SECONDS = 60.0
 _POLL_SECONDS = 0.1
@@ -53,7 +53,7 @@ def running(programs: Programs, data: Path, folder: Path, *, scrape: str = "") -
     job = {"job_name": "kubernetes-cadvisor", "scrape_interval": "1s", "honor_labels": True}
     jobs = [{**job, "static_configs": [{"targets": [scrape]}]}] if scrape else []
     configuration.write_text(yaml.safe_dump({"scrape_configs": jobs}))
-    port = _free_port()
+    port = free_port()
     words = [
         str(programs.prometheus),
         f"--config.file={configuration}",
@@ -81,10 +81,3 @@ def _is_ready(address: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -13,7 +13,6 @@ from pathlib import Path
 from e2e.parity.process.copies import check_alive
 from e2e.parity.process.differences import Difference, Report
 from e2e.parity.process.engines import Engine, Program, Side
-from e2e.parity.process.ports import free_port
 from e2e.parity.process.upstream import NAMESPACE, Upstream
 from evenkeel.simulator.api.fields import JsonObject, child, number, quantity, rows, text
 from evenkeel.simulator.api.requestlog import RecordedCall
@@ -22,6 +21,7 @@ from evenkeel.simulator.clock import SpeedClock
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.kubelet.settings import Timing
 from evenkeel.simulator.manifests import Manifests
+from evenkeel.simulator.processes.ports import free_port
 from evenkeel.simulator.processes.program import RunningProgram
 from evenkeel.simulator.processes.webhook_certificates import certificate_flags
 from evenkeel.simulator.scenarios import library

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from autoscaling.runtime.api_group import ApiGroup
 from evenkeel.crd.definitions import definitions
 from evenkeel.simulator.api.serving import LOOPBACK, Endpoint
 from evenkeel.simulator.cluster import SimulatedCluster
+from evenkeel.simulator.processes.ports import free_port
 from evenkeel.simulator.processes.program import Invocation, RunningProgram
 from evenkeel.simulator.processes.webhook_certificates import certificate_flags
 
@@ -107,7 +107,7 @@ class Peer:
 
     def _webhook_flags(self) -> tuple[str, ...]:
         """Write certificates for the webhook, and return the flags that say where it is."""
-        port = _free_port()
+        port = free_port()
         return (
             *certificate_flags(self._folder, LOOPBACK, "peer-"),
             f"--port={port}",
@@ -115,11 +115,3 @@ class Peer:
             f"--webhook-address=https://{LOOPBACK}",
             f"--webhook-port={port}",
         )
-
-
-def _free_port() -> int:
-    """Return a port that nobody listens on; upstream's webhook takes no port 0."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

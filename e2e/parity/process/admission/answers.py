@@ -17,11 +17,11 @@ from e2e.parity.process.admission.cluster import AdmissionCluster, Review
 from e2e.parity.process.calls import ordered
 from e2e.parity.process.copies import check_alive, open_copy
 from e2e.parity.process.engines import Engine, Program
-from e2e.parity.process.ports import free_port
 from e2e.parity.process.rounds import UNLIMITED, Course
 from evenkeel.simulator.api.certificates import Authority
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, decode, rows, text, texts
 from evenkeel.simulator.api.serving import LOOPBACK
+from evenkeel.simulator.processes.ports import free_port
 from evenkeel.simulator.processes.program import RunningProgram
 
 _KNOWS_WITHIN_SECONDS = 90.0

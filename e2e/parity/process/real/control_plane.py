@@ -14,10 +14,10 @@ from e2e.cluster.certificates import Authority, Subject
 from e2e.parity.process.client import Client, connected
 from e2e.parity.process.copies import LAB, Access
 from e2e.parity.process.engines import Program
-from e2e.parity.process.ports import free_port
 from e2e.parity.process.real.programs import started, until_it_answers
 from e2e.parity.process.real.storage import Storage
 from evenkeel.simulator.api.serving import LOOPBACK
+from evenkeel.simulator.processes.ports import free_port
 
 _ADMINISTRATORS = "system:masters"
 _PROGRAM_NAMES = [program.value for program in Program]

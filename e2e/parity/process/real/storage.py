@@ -12,10 +12,10 @@ from pathlib import Path
 import aiohttp
 
 from e2e.cluster.errors import ClusterError
-from e2e.parity.process.ports import free_port
 from e2e.parity.process.real.programs import started, until_it_answers
 from evenkeel.simulator.api.fields import JsonObject, as_object, encode, rows, text
 from evenkeel.simulator.api.serving import LOOPBACK
+from evenkeel.simulator.processes.ports import free_port
 
 _PROGRAM = Path("/usr/bin/etcd")
 _BATCH = 100

@@ -11,12 +11,12 @@ from e2e.parity.process.admission.answers import certificates, listed_in, ordere
 from e2e.parity.process.client import Client, Reply, connected
 from e2e.parity.process.copies import ClusterCopy, check_alive
 from e2e.parity.process.engines import Engine, Program
-from e2e.parity.process.ports import free_port
 from e2e.parity.process.rounds import UNLIMITED, Course
 from e2e.parity.process.whole.cluster import WholeCluster
 from e2e.parity.process.whole.submissions import Submission
 from evenkeel.simulator.api.fields import JsonObject, as_object, child, copy_of, rows, text
 from evenkeel.simulator.api.serving import LOOPBACK
+from evenkeel.simulator.processes.ports import free_port
 from evenkeel.simulator.processes.program import RunningProgram
 
 NOTES = "vpaUpdates"

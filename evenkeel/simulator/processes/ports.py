@@ -8,7 +8,7 @@ from evenkeel.simulator.api.serving import LOOPBACK
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on just now."""
+    """Return a port that nobody listens on just now; upstream's programs take no port 0."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
