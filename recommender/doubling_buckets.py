@@ -67,9 +67,8 @@ class DoublingBuckets:
             counts: int64[2 * ends + 2], how many values lie in each of the ``buckets``.
             sums: float64[2, lanes] as one column, sums of negative values and of the others.
         """
-        negative, positive = counts[len(self.ends) :: -1], counts[len(self.ends) + 1 :]
         below, above = sums.reshape(2, -1)
-        return Tally(negative.cumsum(), -float(below.sum())), Tally(positive.cumsum(), float(above.sum()))
+        return Tally(counts[len(self.ends) :: -1].cumsum(), -float(below.sum())), self.tally_of(counts, above)
 
     def tally_of(self, counts: Integers, sums: Floats) -> Tally:
         """Return what kernels have counted of values at least 0.

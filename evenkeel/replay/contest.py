@@ -87,8 +87,9 @@ def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | No
         state = contender.strategy.start(len(rows))
         if isinstance(state, BankState):
             state.use(kernels)
-        is_rowwise = isinstance(state, RowwiseState)
-        player = state if isinstance(state, RowwiseState) else InOrder(state)
-        steps = by_number(rows) if is_rowwise else by_time(rows)
+        if isinstance(state, RowwiseState):
+            player, steps = state, by_number(rows)
+        else:
+            player, steps = InOrder(state), by_time(rows)
     course = play(steps, player, np.repeat(RATIOS, len(traces)))
     return score(steps, course, RATIOS, SCORED_RATIO)
