@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TypeVar
 
 A = TypeVar("A")
@@ -22,7 +23,7 @@ class TwoThreads:
     def __init__(self) -> None:
         self._other = ThreadPoolExecutor(1, thread_name_prefix="pair")
         self._thread = self._other.submit(threading.get_native_id)
-        self._elsewhere = _Elsewhere.on_this_system()
+        self._elsewhere = Elsewhere.on_this_system()
 
     def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]:
         """Return what both pieces come to, once both are done.
@@ -41,7 +42,7 @@ class TwoThreads:
         return found, running.result()
 
 
-class _Elsewhere:
+class Elsewhere:
     """Keeps a thread off the processor that the calling one is on.
 
     The two hand Python's lock to each other many times while they work. Where all processors were busy of late, Linux
@@ -56,7 +57,7 @@ class _Elsewhere:
         self._avoided = -1
 
     @classmethod
-    def on_this_system(cls) -> _Elsewhere | None:
+    def on_this_system(cls) -> Elsewhere | None:
         """Return one, or None where the system has no such thing, or this process has one processor only."""
         if not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2:
             return None
@@ -64,7 +65,7 @@ class _Elsewhere:
         return None if present is None else cls(present)
 
     def place(self, thread: int) -> None:
-        """Let a thread run on all processors of this process but the present one.
+        """Let a thread run on all processors of this process but the present one; where that is refused it stays.
 
         Args:
             thread: Its number in the system.
@@ -72,5 +73,7 @@ class _Elsewhere:
         present = self._present()
         allowed = os.sched_getaffinity(0)
         if present != self._avoided and allowed - {present}:
-            os.sched_setaffinity(thread, allowed - {present})
+            # It is for speed only, so that no round may fail for it.
+            with suppress(OSError):
+                os.sched_setaffinity(thread, allowed - {present})
             self._avoided = present

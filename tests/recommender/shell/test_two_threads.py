@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from threading import Barrier, Event, get_ident
+from threading import Barrier, Event, Thread, get_ident
 
 import pytest
 
 from recommender.pair import Pair, in_turn
-from recommender.shell.two_threads import TwoThreads
+from recommender.shell.two_threads import Elsewhere, TwoThreads
 
 BOTH_WAYS = [("performance:R-1 in turn", in_turn), ("performance:R-1 at a time", TwoThreads())]
 PATIENCE_SECONDS = 30.0
@@ -52,6 +52,17 @@ def test_with_one_processor_there_is_no_other_one() -> None:
         assert both(lambda: 1, lambda: os.sched_getaffinity(0)) == (1, {min(allowed)})
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+def test_a_thread_that_cannot_be_placed_is_left_where_it_is() -> None:
+    """Spec: performance:R-1. The system refuses, here as the thread is gone."""
+    gone = Thread()
+    gone.start()
+    gone.join()
+    assert gone.native_id is not None
+    allowed = os.sched_getaffinity(0)
+    Elsewhere(lambda: min(allowed)).place(gone.native_id)
+    assert os.sched_getaffinity(0) == allowed
 
 
 @pytest.mark.parametrize(("row", "both"), BOTH_WAYS)
