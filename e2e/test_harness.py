@@ -217,6 +217,8 @@ def test_the_modules_pin_the_versions_that_are_promised() -> None:
     assert "sigs.k8s.io/metrics-server v0.8.0" in pinned["metrics-server"]
     assert "k8s.io/autoscaler/vertical-pod-autoscaler v1.8.1" in pinned["vpa"]
     assert "helm.sh/helm/v3 v3.22.0" in pinned["helm"]
+    assert "k8s.io/kube-state-metrics/v2 v2.18.0" in pinned["kube-state-metrics"]
+    assert "go.opentelemetry.io/collector/otelcol v0.165.0" in pinned["collector"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Programs built from Go modules: Kubernetes, metrics-server, upstream's VPA and helm.
+"""Programs built from Go modules: Kubernetes and what stands beside it, upstream's VPA, helm and a Collector.
 
 Each folder under ``modules/`` pins one set of versions by its go.mod and go.sum. What was built from it is kept outside
 the work tree, under the user's cache folder, by a hash of these two files and of the Go files beside them, if there are
@@ -92,6 +92,12 @@ MODULES: Mapping[str, GoModule] = {
             {"helm": "helm.sh/helm/v3/cmd/helm"},
             _helm_variables(KUBERNETES_VERSION),
         ),
+        GoModule(
+            "kube-state-metrics",
+            _MODULES_FOLDER / "kube-state-metrics",
+            {"kube-state-metrics": "k8s.io/kube-state-metrics/v2"},
+        ),
+        GoModule("collector", _MODULES_FOLDER / "collector", {"collector": "."}),
     )
 }
 
