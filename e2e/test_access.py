@@ -113,7 +113,7 @@ _WEBHOOKS = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
 _EVERYBODY = (_RECOMMENDER, _UPDATER, _ADMISSION)
 
 _YES = [
-    *(Question(account, verb, _VPAS) for account in _EVERYBODY for verb in ("get", "list", "watch")),
+    *(Question(account, verb, _VPAS) for account in _EVERYBODY for verb in ("list", "watch")),
     *(
         Question(account, verb, resource, "")
         for account in _EVERYBODY
@@ -130,7 +130,7 @@ _YES = [
     ),
     *(Question(account, "get", "example.com/rockets/scale", name="one") for account in _EVERYBODY),
     Question(_RECOMMENDER, "patch", f"{_VPAS}/status"),
-    *(Question(_RECOMMENDER, verb, _CHECKPOINTS) for verb in ("get", "list", "watch", "create", "patch", "delete")),
+    *(Question(_RECOMMENDER, verb, _CHECKPOINTS) for verb in ("list", "watch", "create", "patch", "delete")),
     Question(_RECOMMENDER, "list", "metrics.k8s.io/pods", ""),
     *(
         Question(_RECOMMENDER, verb, resource, "")
@@ -154,16 +154,17 @@ _YES = [
     *(Question(_UPDATER, verb, _LEASES, _NAMESPACE, _UPDATER) for verb in ("get", "update")),
     Question(_UPDATER, "get", _LEASES, _NAMESPACE, _ADMISSION),
     *(Question(_ADMISSION, verb, "/limitranges", "") for verb in ("list", "watch")),
-    *(Question(_ADMISSION, verb, _WEBHOOKS, "", "evenkeel-webhook-config") for verb in ("get", "update", "patch")),
+    *(Question(_ADMISSION, verb, _WEBHOOKS, "", "evenkeel-webhook-config") for verb in ("get", "patch")),
     Question(_ADMISSION, "create", _WEBHOOKS, ""),
     Question(_ADMISSION, "get", _WEBHOOKS, "", "vpa-webhook-config"),
     *(Question(_ADMISSION, verb, _LEASES, _NAMESPACE, _ADMISSION) for verb in ("get", "update")),
     *(Question(_ADMISSION, verb, _LEASES, _NAMESPACE, "evenkeel-admission-certs") for verb in ("get", "update")),
-    *(Question(_ADMISSION, verb, "/secrets", _NAMESPACE, "evenkeel-tls-certs") for verb in ("get", "update", "patch")),
+    *(Question(_ADMISSION, verb, "/secrets", _NAMESPACE, "evenkeel-tls-certs") for verb in ("get", "patch")),
 ]
 
 _NO = [
-    *(Question(account, "update", _VPAS) for account in _EVERYBODY),
+    *(Question(account, verb, _VPAS) for account in _EVERYBODY for verb in ("get", "update")),
+    Question(_RECOMMENDER, "get", _CHECKPOINTS),
     *(Question(account, "list", "/secrets", "") for account in _EVERYBODY),
     *(Question(account, "get", "/secrets", _NAMESPACE) for account in _EVERYBODY),
     *(Question(account, "create", _LEASES, "kube-system") for account in _EVERYBODY),
@@ -188,7 +189,9 @@ _NO = [
     Question(_ADMISSION, "patch", "/pods", name="web"),
     Question(_ADMISSION, "patch", _WEBHOOKS, "", "vpa-webhook-config"),
     Question(_ADMISSION, "delete", _WEBHOOKS, "", "evenkeel-webhook-config"),
+    Question(_ADMISSION, "update", _WEBHOOKS, "", "evenkeel-webhook-config"),
     Question(_ADMISSION, "create", "/secrets", _NAMESPACE),
+    Question(_ADMISSION, "update", "/secrets", _NAMESPACE, "evenkeel-tls-certs"),
     Question(_ADMISSION, "update", _LEASES, _NAMESPACE, _UPDATER),
 ]
 

@@ -26,6 +26,7 @@ class AuditEntry:
         namespace: Empty if cluster-wide.
         name: Empty if the request is about many objects.
         code: HTTP status of the answer.
+        decision: ``allow`` or ``forbid``, as the authorizer says; empty if the user is not known.
         reason: Why the authorizer decided as it did.
         uri: Path and query.
         agent: User agent of the client.
@@ -41,6 +42,7 @@ class AuditEntry:
     namespace: str
     name: str
     code: int
+    decision: str
     reason: str
     uri: str
     agent: str
@@ -69,6 +71,7 @@ def _entry(document: JsonObject) -> AuditEntry:
         namespace=text_at(document, "objectRef", "namespace"),
         name=text_at(document, "objectRef", "name"),
         code=number_at(document, "responseStatus", "code"),
+        decision=text_at(document, "annotations", "authorization.k8s.io/decision"),
         reason=text_at(document, "annotations", "authorization.k8s.io/reason"),
         uri=text_at(document, "requestURI"),
         agent=text_at(document, "userAgent"),

@@ -79,9 +79,9 @@ def rights_of_recommender(group: ApiGroup, namespace: str) -> tuple[Right, ...]:
         namespace: Where its Lease is.
     """
     return (
-        Right(group.value, ("verticalpodautoscalers",), ("get", *_LOOK)),
+        Right(group.value, ("verticalpodautoscalers",), _LOOK),
         Right(group.value, ("verticalpodautoscalers/status",), ("patch",)),
-        Right(group.value, ("verticalpodautoscalercheckpoints",), ("get", *_LOOK, "create", "patch", "delete")),
+        Right(group.value, ("verticalpodautoscalercheckpoints",), (*_LOOK, "create", "patch", "delete")),
         Right("metrics.k8s.io", ("pods",), ("list",)),
         Right("", ("pods",), _LOOK),
         Right("", ("events",), (*_LOOK, "create", "patch")),
@@ -101,7 +101,7 @@ def rights_of_updater(group: ApiGroup, namespace: str) -> tuple[Right, ...]:
     """
     names = cluster_names(group)
     return (
-        Right(group.value, ("verticalpodautoscalers",), ("get", *_LOOK)),
+        Right(group.value, ("verticalpodautoscalers",), _LOOK),
         Right(group.value, ("verticalpodautoscalers/status",), ("patch",), is_optional=True),
         Right("", ("pods",), ("get", *_LOOK, "patch")),
         Right("", ("pods/resize",), ("patch",)),
@@ -128,8 +128,8 @@ def rights_of_admission(group: ApiGroup, namespace: str, own_namespace: str) -> 
     names = cluster_names(group)
     other = next(each for each in ApiGroup if each is not group)
     return (
-        Right(group.value, ("verticalpodautoscalers",), ("get", *_LOOK)),
-        Right(_WEBHOOKS, ("mutatingwebhookconfigurations",), ("get", "update", "patch"), names.webhook_configuration),
+        Right(group.value, ("verticalpodautoscalers",), _LOOK),
+        Right(_WEBHOOKS, ("mutatingwebhookconfigurations",), ("get", "patch"), names.webhook_configuration),
         Right(
             _WEBHOOKS,
             ("mutatingwebhookconfigurations",),
@@ -141,7 +141,7 @@ def rights_of_admission(group: ApiGroup, namespace: str, own_namespace: str) -> 
         Right("", ("limitranges",), _LOOK),
         *_workloads(),
         *_lease(names.status_lease, namespace),
-        Right("", ("secrets",), ("get", "update", "patch"), names.webhook_secret, own_namespace),
+        Right("", ("secrets",), ("get", "patch"), names.webhook_secret, own_namespace),
         *_lease(names.certificate_lease, own_namespace),
     )
 

@@ -72,14 +72,14 @@ def test_rights_are_on_the_groups_names_where_they_lie(row: str, folder: str, gr
     names = cluster_names(group)
     other = next(cluster_names(entry) for entry in ApiGroup if entry is not group)
     expected = {
-        ("", names.webhook_configuration, "get update patch"),
+        ("", names.webhook_configuration, "get patch"),
         ("", other.webhook_configuration, "get"),
         (names.namespace, names.recommender_lease, "get update"),
         (names.namespace, names.updater_lease, "get update"),
         (names.namespace, names.status_lease, "get update"),
         (names.namespace, names.status_lease, "get"),
         (_NAMESPACE, names.certificate_lease, "get update"),
-        (_NAMESPACE, names.webhook_secret, "get update patch"),
+        (_NAMESPACE, names.webhook_secret, "get patch"),
     }
     assert {entry for role in rendered(folder) for entry in _narrowed(role)} == expected, row
 

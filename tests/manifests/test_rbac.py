@@ -22,9 +22,9 @@ _TARGETS = {
 
 def _recommender(group: str) -> set[str]:
     return {
-        f"{group}/verticalpodautoscalers: get list watch",
+        f"{group}/verticalpodautoscalers: list watch",
         f"{group}/verticalpodautoscalers/status: patch",
-        f"{group}/verticalpodautoscalercheckpoints: get list watch create patch delete",
+        f"{group}/verticalpodautoscalercheckpoints: list watch create patch delete",
         "metrics.k8s.io/pods: list",
         "pods: list watch",
         "events: list watch create patch",
@@ -36,7 +36,7 @@ def _recommender(group: str) -> set[str]:
 
 def _updater(group: str) -> set[str]:
     return {
-        f"{group}/verticalpodautoscalers: get list watch",
+        f"{group}/verticalpodautoscalers: list watch",
         f"{group}/verticalpodautoscalers/status: patch",
         "pods: get list watch patch",
         "pods/resize: patch",
@@ -54,8 +54,8 @@ def _updater(group: str) -> set[str]:
 def _admission(group: str, webhook: str, other_webhook: str) -> set[str]:
     webhooks = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
     return {
-        f"{group}/verticalpodautoscalers: get list watch",
-        f"{webhooks}[{webhook}]: get update patch",
+        f"{group}/verticalpodautoscalers: list watch",
+        f"{webhooks}[{webhook}]: get patch",
         f"{webhooks}[{other_webhook}]: get",
         f"{webhooks}: create",
         "limitranges: list watch",
@@ -108,7 +108,7 @@ _ROLES: list[tuple[str, str, str, str, set[str]]] = [
         "evenkeel-system",
         "evenkeel-admission-controller-certificates",
         {
-            "secrets[evenkeel-tls-certs]: get update patch",
+            "secrets[evenkeel-tls-certs]: get patch",
             f"{_LEASES}: create",
             f"{_LEASES}[evenkeel-admission-certs]: get update",
         },
@@ -149,7 +149,7 @@ _ROLES: list[tuple[str, str, str, str, set[str]]] = [
         "evenkeel-system",
         "evenkeel-admission-controller-certificates",
         {
-            "secrets[vpa-tls-certs]: get update patch",
+            "secrets[vpa-tls-certs]: get patch",
             f"{_LEASES}: create",
             f"{_LEASES}[evenkeel-admission-certs]: get update",
         },
