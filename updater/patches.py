@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,8 +15,8 @@ UPDATED_ANNOTATION = "vpaInPlaceUpdated"
 _UPDATED = "true"
 _ANNOTATION = "/metadata/annotations/"
 
-PatchValue = str | Mapping[str, str] | None
-"""What an operation carries: a text, an empty object, or nothing."""
+PatchValue = str | int | Mapping[str, str] | None
+"""What an operation carries: a text, a number, an empty object, or nothing."""
 
 
 class PatchVerb(Enum):
@@ -106,7 +106,8 @@ def in_place_patches(
     Args:
         resize: What ``resize_patch`` made.
         is_guarded: Whether the patches fail on another pod of the same name, and where container indices would mean
-            other containers (beyond:B-31).
+            other containers (beyond:B-31). The resize then also fails once anybody has changed the pod's spec, so that
+            one that comes late, of a leader that leads no more, undoes nothing.
         marks_once: Whether a pod is left as it is that is marked as updated already and keeps all other annotations.
         expired_boosts: Containers whose boost annotation is removed.
     """
@@ -116,11 +117,24 @@ def in_place_patches(
     if not is_guarded:
         return PodPatches(resize, annotations)
     uid = PatchOperation(PatchVerb.TEST, "/metadata/uid", pod.uid)
+    # The resourceVersion would do as well, but that also rises with each status the kubelet writes.
+    unchanged = [PatchOperation(PatchVerb.TEST, "/metadata/generation", pod.generation)] if pod.generation else []
     names = [
         PatchOperation(PatchVerb.TEST, f"{pod.path_of(index)}/name", container.name)
         for index, container in enumerate(pod.containers)
     ]
-    return PodPatches((uid, *names, *resize), (uid, *annotations))
+    return PodPatches((uid, *unchanged, *names, *resize), (uid, *annotations))
+
+
+def is_carried_out(resize: Patch, document: object) -> bool:
+    """Say whether a pod's object has everything that a patch sets and asks of the pod's and containers' names.
+
+    Args:
+        resize: What ``in_place_patches`` made; the generation it was made for does not matter any more.
+        document: The object as decoded JSON.
+    """
+    told = [o for o in resize if o.path != "/metadata/generation" and isinstance(o.value, str)]
+    return bool(told) and all(_value_at(document, operation.path) == operation.value for operation in told)
 
 
 def writes_anything(patch: Patch) -> bool:
@@ -148,6 +162,18 @@ def is_already_requested(pod: Pod, targets: Iterable[ContainerTarget | None]) ->
 def pointer_token(text: str) -> str:
     """Return one step of a JSON pointer, escaped (upstream-1.8.1 section 3, on admission 7.2)."""
     return text.replace("~", "~0").replace("/", "~1")
+
+
+def _value_at(document: object, path: str) -> object:
+    """Return what a JSON pointer leads to, None where it leads to nothing."""
+    for token in path.removeprefix("/").split("/"):
+        if isinstance(document, Mapping):
+            document = document.get(_key_of(token))
+        elif isinstance(document, Sequence) and not isinstance(document, str) and int(token) < len(document):
+            document = document[int(token)]
+        else:
+            return None
+    return document
 
 
 def _key_of(token: str) -> str:

@@ -197,7 +197,13 @@ class KubeClient:
             options["propagationPolicy"] = propagation
         return await self._perform(Call("DELETE", path, body=msgspec.json.encode(options)), patience)
 
-    async def evict(self, namespace: str, name: str, uid: str = "", patience: Patience | None = None) -> None:
+    async def evict(
+        self,
+        namespace: str,
+        name: str,
+        preconditions: Preconditions = NO_PRECONDITIONS,
+        patience: Patience | None = None,
+    ) -> None:
         """Evict a pod through the eviction API.
 
         A refusal by a PodDisruptionBudget is raised at once (``refusals.is_budget_refusal`` tells it).
@@ -205,7 +211,7 @@ class KubeClient:
         Args:
             namespace: Of the pod.
             name: Of the pod.
-            uid: Of the pod that is meant; empty for whichever bears the name.
+            preconditions: What must hold; without any it is whichever pod bears the name.
             patience: For this call.
 
         Spec: resize section 4.
@@ -215,8 +221,8 @@ class KubeClient:
             "kind": "Eviction",
             "metadata": {"namespace": namespace, "name": name},
         }
-        if uid:
-            eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
+        if preconditions.fields:
+            eviction["deleteOptions"] = {"preconditions": preconditions.fields}
         await self.create(PODS.path(namespace, name, "eviction"), msgspec.json.encode(eviction), patience=patience)
 
     async def watch(self, selection: Selection, since: WatchStart) -> AsyncGenerator[bytes, None]:

@@ -74,6 +74,7 @@ class LeaderElection:
         self._on_trouble = on_trouble
         self._stored: StoredLease | None = None
         self._must_look = True
+        self._is_beaten = False
         self._sighting = Sighting(None, pacing.monotonic())
         self._renewed_seconds = 0.0
         self._is_leader = False
@@ -127,12 +128,13 @@ class LeaderElection:
         """
         while True:
             await self._pacing.sleep(self._settings.retry_seconds)
-            left = self._renewed_seconds + self._settings.renew_seconds - self._pacing.monotonic()
             async with self._writing:
                 # Giving the Lease back may have overtaken us: taking it again then would block the next leader.
                 if not self._is_leader:
                     return
-                await self._try_step(max(left, _SHORTEST_TRY_SECONDS))
+                if not await self._try_step(self._seconds_left()) and self._is_beaten:
+                    # Somebody wrote the Lease: who, is not left open until the next look.
+                    await self._try_step(self._seconds_left())
             if self.holder not in {"", self._settings.identity}:
                 self._lose(f"{self.holder} holds it now")
             if is_overdue(self._renewed_seconds, self._settings, self._pacing.monotonic()):
@@ -149,6 +151,11 @@ class LeaderElection:
                 stored = await self._file.read(patience)
                 if stored is not None and stored.state.holder == self._settings.identity:
                     await self._file.replace(stored, released(stored.state, self._pacing.now()), patience)
+
+    def _seconds_left(self) -> float:
+        """Return how long a try to renew may take."""
+        left = self._renewed_seconds + self._settings.renew_seconds - self._pacing.monotonic()
+        return max(left, _SHORTEST_TRY_SECONDS)
 
     def _lose(self, reason: str) -> None:
         self._is_leader = False
@@ -167,12 +174,13 @@ class LeaderElection:
         Returns:
             Whether we hold it now.
         """
+        self._is_beaten = False
         patience = replace(_PATIENCE, attempt_seconds=seconds)
         try:
             return await self._step(patience)
         except ApiError as error:
-            self._must_look = True
-            if is_conflict(error):
+            self._must_look, self._is_beaten = True, is_conflict(error)
+            if self._is_beaten:
                 return False
             if self._on_trouble is not None:
                 self._on_trouble(error)

@@ -167,8 +167,10 @@ def _patched(pod: Pod, patch: Patch) -> Pod:
     return pod
 
 
-def _tested(pod: Pod, path: str) -> str:
-    return pod.uid if path == "/metadata/uid" else pod.containers[int(path.split("/")[3])].name
+def _tested(pod: Pod, path: str) -> str | int:
+    if path.startswith("/metadata/"):
+        return pod.uid if path == "/metadata/uid" else pod.generation
+    return pod.containers[int(path.split("/")[3])].name
 
 
 def _set(container: Container, path: str, operation: PatchOperation) -> Container:

@@ -20,6 +20,7 @@ from updater.patches import (
     annotations_set,
     in_place_patches,
     is_already_requested,
+    is_carried_out,
     pointer_token,
     resize_patch,
     writes_anything,
@@ -173,13 +174,13 @@ def test_pointer_tokens(text: str, token: str) -> None:
 def document(uid: str, *names: str) -> dict[str, object]:
     """Return a pod as the API server has it."""
     containers = [{"name": name, "resources": {"requests": {"cpu": "1"}}} for name in names]
-    return {"metadata": {"uid": uid, "annotations": {}}, "spec": {"containers": containers}}
+    return {"metadata": {"uid": uid, "generation": 1, "annotations": {}}, "spec": {"containers": containers}}
 
 
 def test_a_guarded_patch_hits_only_the_pod_it_was_made_for() -> None:
     subject = annotated(pod(container("a", "1/-"), container("b", "1/-")))
     patches = in_place_patches(subject, resize_patch(subject, (NOTHING, target("2/-"))), is_guarded=True)
-    assert [o.verb for o in patches.resize] == [PatchVerb.TEST, PatchVerb.TEST, PatchVerb.TEST, PatchVerb.ADD]
+    assert [o.verb for o in patches.resize] == [*[PatchVerb.TEST] * 4, PatchVerb.ADD]
     assert patches.annotations[0] == PatchOperation(PatchVerb.TEST, "/metadata/uid", "uid-p")
     made = jsonpatch.apply_patch(document("uid-p", "a", "b"), sent(patches.resize))
     assert made["spec"]["containers"][1]["resources"]["requests"] == {"cpu": "2"}
@@ -188,6 +189,41 @@ def test_a_guarded_patch_hits_only_the_pod_it_was_made_for() -> None:
     for other in (document("uid-q", "a", "b"), document("uid-p", "b", "a")):
         with pytest.raises(jsonpatch.JsonPatchTestFailed):
             jsonpatch.apply_patch(other, sent(patches.resize))
+
+
+@pytest.mark.parametrize(("row", "generation", "applies"), [("beyond:B-31", 1, True), ("beyond:B-31", 2, False)])
+def test_a_guarded_resize_that_comes_late_is_refused(row: str, generation: int, *, applies: bool) -> None:
+    """Where somebody has changed the spec since, be it the next leader."""
+    subject = replace(annotated(pod(container("a", "1/-"))), generation=generation)
+    patches = in_place_patches(subject, resize_patch(subject, (target("2/-"),)), is_guarded=True)
+    if applies:
+        assert jsonpatch.apply_patch(document("uid-p", "a"), sent(patches.resize)), row
+    else:
+        with pytest.raises(jsonpatch.JsonPatchTestFailed):
+            jsonpatch.apply_patch(document("uid-p", "a"), sent(patches.resize))
+    # Annotations are not the spec: what follows an accepted resize is written to what that has made of the pod.
+    assert jsonpatch.apply_patch(document("uid-p", "a"), sent(patches.annotations)), row
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "document_of", "done"),
+    [
+        ("beyond:B-42", "1", document("uid-p", "a"), True),
+        ("beyond:B-42", "2", document("uid-p", "a"), False),
+        ("beyond:B-42", "1", document("uid-q", "a"), False),
+        ("beyond:B-42", "1", document("uid-p", "b"), False),
+        ("beyond:B-42", "1", document("uid-p"), False),
+        ("beyond:B-42", "1", {"metadata": {"uid": "uid-p"}}, False),
+        ("beyond:B-42", "1", "no object", False),
+    ],
+)
+def test_a_resize_whose_answer_was_lost_is_told_by_what_the_pod_asks_for(
+    row: str, cpu: str, document_of: object, *, done: bool
+) -> None:
+    subject = replace(annotated(pod(container("a", "500m/-"))), generation=2)
+    patches = in_place_patches(subject, resize_patch(subject, (target(f"{cpu}/-"),)), is_guarded=True)
+    assert is_carried_out(patches.resize, document_of) is done, row
+    assert not is_carried_out((), document_of), row
 
 
 def test_an_unguarded_patch_only_adds() -> None:

@@ -66,6 +66,7 @@ def test_a_sidecar_out_of_its_bounds_is_resized_and_a_plain_init_container_is_no
     sent = [(each.verb.value, each.path, each.value) for each in first.patches.resize]
     assert sent == [
         ("test", "/metadata/uid", "uid-p0"),
+        ("test", "/metadata/generation", 1),
         ("test", "/spec/containers/0/name", "app"),
         ("test", "/spec/initContainers/1/name", "proxy"),
         ("add", "/spec/containers/0/resources/requests/cpu", "250m"),
@@ -178,7 +179,7 @@ def test_a_guarded_patch_knows_a_sidecar_by_its_place() -> None:
     patches = in_place_patches(with_sidecars(subject()), (), is_guarded=True)
     operations = [each.as_json() for each in patches.resize]
     tree = {
-        "metadata": {"uid": "uid-p0"},
+        "metadata": {"uid": "uid-p0", "generation": 1},
         "spec": {"containers": [{"name": "app"}], "initContainers": [{"name": "setup"}, {"name": "proxy"}]},
     }
     assert jsonpatch.apply_patch(tree, operations) == tree

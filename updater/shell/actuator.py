@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from autoscaling.errors import ApiError, ApiUnreachableError
-from autoscaling.kube.calls import PatchType
+from autoscaling.kube.calls import NO_PRECONDITIONS, PatchType, Preconditions
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.event_ledger import EventDraft, EventKind, InvolvedObject
 from autoscaling.kube.events import EventRecorder
@@ -20,7 +20,7 @@ from autoscaling.runtime.process import Driver
 from autoscaling.vpa import UpdateMode
 from autoscaling.wire.pods import decode_pod
 from updater.decision import Action, Decision, Outcome, Reason
-from updater.patches import Patch, annotations_set, writes_anything
+from updater.patches import Patch, annotations_set, is_carried_out, writes_anything
 from updater.ratelimit import TokenBucket
 from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.convergence_meter import ConvergenceMeter
@@ -120,13 +120,29 @@ class Actuator:
         try:
             answer = await self._patch(ref, resize, "resize")
         except ApiError as error:
-            return self._resize_failed(decision, error)
+            earlier = await self._carried_out_before(decision, resize) if outcome_of(error) is Outcome.GONE else None
+            if earlier is None:
+                return self._resize_failed(decision, error)
+            answer = earlier
         await self._note(decision, (*annotations, *self._noted(decision, answer)))
         self._succeeded(decision)
         if decision.scope is not None:
             self.metrics.in_place_updated_pods.labels(str(decision.scope.size_log2), *_vpa_labels(decision)).inc()
         self._audited(decision, "InPlaceResizedByVPA", "Resize requested")
         return Outcome.DONE
+
+    async def _carried_out_before(self, decision: Decision, resize: Patch) -> bytes | None:
+        """Return the pod if it has what was asked for: a try whose answer was lost changed it, and so the next failed.
+
+        Only a guarded resize fails then, as the pod's generation is another one.
+        """
+        if not decision.is_guarded:
+            return None
+        try:
+            answer = await self.client.get(PODS.path(decision.ref.namespace, decision.ref.name))
+        except ApiError:
+            return None
+        return answer if is_carried_out(resize, msgspec.json.decode(answer)) else None
 
     async def _note(self, decision: Decision, patch: Patch) -> None:
         """Write annotations, or have them written later; one of a boost goes at once, lest it be taken back again."""
@@ -161,9 +177,8 @@ class Actuator:
         """Send an eviction and count what came of it."""
         ref = decision.ref
         try:
-            if decision.is_guarded:
-                await self._require_same_pod(ref, decision.uid)
-            await self.client.evict(ref.namespace, ref.name, decision.uid if decision.is_guarded else "")
+            seen = await self._seen_again(decision) if decision.is_guarded else NO_PRECONDITIONS
+            await self.client.evict(ref.namespace, ref.name, seen)
         except ApiError as error:
             refused_by = "disruption budget" if is_budget_refusal(error) else "API server"
             log.warning("eviction failed", pod=str(ref), refused_by=refused_by, error=str(error))
@@ -172,17 +187,24 @@ class Actuator:
         self._evicted(decision)
         return Outcome.DONE
 
-    async def _require_same_pod(self, ref: ObjectRef, uid: str) -> None:
+    async def _seen_again(self, decision: Decision) -> Preconditions:
         """Read the pod once more: a failed precondition of an eviction still spends its disruption budget (B-31).
 
+        Returns:
+            What the eviction asks for: this pod, as it was read now.
+
         Raises:
-            ApiError: The pod is gone, or another one has its name.
+            ApiError: The pod is gone, on its way out or resized since the decision, or another one has its name.
         """
+        ref, decided = decision.ref, decision.audit.pod if decision.audit is not None else None
         pod = decode_pod(await self.client.get(PODS.path(ref.namespace, ref.name)))
-        if pod.uid != uid:
+        if pod.uid != decision.uid:
             raise ApiUnreachableError(
                 f"{ref}: it has been replaced meanwhile; its successor is judged in the next round"
             )
+        if pod.is_terminating or (decided is not None and pod.generation != decided.generation):
+            raise ApiUnreachableError(f"{ref}: somebody has changed it meanwhile; it is judged anew in the next round")
+        return Preconditions(pod.uid, pod.resource_version)
 
     def _evicted(self, decision: Decision) -> None:
         """Count and tell a successful eviction."""

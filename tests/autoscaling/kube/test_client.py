@@ -13,7 +13,7 @@ import pytest
 
 from autoscaling.errors import ApiRefusedError, ApiUnreachableError, ConfigurationError
 from autoscaling.kube import paths
-from autoscaling.kube.calls import ClientSettings, PatchType, Preconditions, ServerVersion
+from autoscaling.kube.calls import NO_PRECONDITIONS, ClientSettings, PatchType, Preconditions, ServerVersion
 from autoscaling.kube.client import KubeClient, user_agent
 from autoscaling.kube.connection import connect
 from autoscaling.kube.paths import Selection
@@ -110,10 +110,17 @@ async def test_what_goes_over_the_wire(
     assert (seen.method, seen.headers["Content-Type"], json.loads(seen.body)) == (method, media_type, body)
 
 
-@pytest.mark.parametrize(("uid", "options"), [("", None), ("u-1", {"preconditions": {"uid": "u-1"}})])
-async def test_an_eviction(server: ScriptedServer, client: KubeClient, uid: str, options: object) -> None:
+@pytest.mark.parametrize(
+    ("asked", "options"),
+    [
+        (NO_PRECONDITIONS, None),
+        (Preconditions("u-1"), {"preconditions": {"uid": "u-1"}}),
+        (Preconditions("u-1", "7"), {"preconditions": {"uid": "u-1", "resourceVersion": "7"}}),
+    ],
+)
+async def test_an_eviction(server: ScriptedServer, client: KubeClient, asked: Preconditions, options: object) -> None:
     server.script("POST", EVICTION, Answer(201))
-    await client.evict("shop", "web", uid)
+    await client.evict("shop", "web", asked)
     eviction = server.requests[0].json
     assert (eviction["apiVersion"], eviction["kind"]) == ("policy/v1", "Eviction")
     assert eviction["metadata"] == {"namespace": "shop", "name": "web"}

@@ -135,7 +135,7 @@ async def test_an_accepted_resize_is_noted_on_the_pod(server: ApiServer) -> None
     assert json.loads(str(text)) == {"generation": generation, "at": (T0 + MINUTE).isoformat(), "restarts": {"main": 0}}
 
 
-@pytest.mark.parametrize(("profile", "tests"), [(Profile.UPSTREAM, 0), (Profile.EVENKEEL, 2)])
+@pytest.mark.parametrize(("profile", "tests"), [(Profile.UPSTREAM, 0), (Profile.EVENKEEL, 3)])
 async def test_the_guard_on_the_pod_is_of_profile_evenkeel(server: ApiServer, profile: Profile, tests: int) -> None:
     async with updater(server, profile) as loop:
         await loop.run_round()
