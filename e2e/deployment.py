@@ -9,12 +9,14 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import yaml
 
+from autoscaling.runtime.api_group import ApiGroup, ClusterNames, cluster_names
 from e2e.cluster import binaries
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.commands import run
@@ -30,7 +32,6 @@ from e2e.workloads import BURN_SCRIPT, amounts, container, deployment
 
 REPOSITORY = "local.test/evenkeel"
 """What the image is called on the nodes; a name without a dot would be taken for one in a public registry."""
-IMAGE = f"{REPOSITORY}:{TAG}"
 RELEASE = "evenkeel"
 CHART = MANIFESTS / "helm" / "evenkeel"
 PROCESSES = ("evenkeel-recommender", "evenkeel-updater", "evenkeel-admission-controller")
@@ -42,11 +43,40 @@ _RESIZE_SECONDS = 300.0
 _REMOVAL_SECONDS = 180.0
 _ONLY_WARNINGS = 3
 """Exit status of ``evenkeel doctor``: such as of nodes that are small, which a local cluster's may be."""
-FAST = {
-    "evenkeel-recommender": ["--recommender-interval=10s", "--pod-recommendation-min-memory-mb=100"],
-    "evenkeel-updater": ["--updater-interval=10s"],
+FAST: Mapping[str, Sequence[str]] = {
+    "evenkeel-recommender": ("--recommender-interval=10s", "--pod-recommendation-min-memory-mb=100"),
+    "evenkeel-updater": ("--updater-interval=10s",),
 }
 _POLICY: JsonObject = {"containerName": "*", "maxAllowed": {"cpu": "200m", "memory": "256Mi"}}
+
+
+def names_of(group: Group) -> ClusterNames:
+    """Return the names that the processes of an API group share with each other."""
+    return cluster_names(ApiGroup(group.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a person says of an installation beside what the manifests do.
+
+    Args:
+        group: API group that it serves.
+        repository: Of the image.
+        flags: Of each process by name, after those of its Deployment.
+    """
+
+    group: Group = Group.OWN
+    repository: str = REPOSITORY
+    flags: Mapping[str, Sequence[str]] = field(default_factory=lambda: FAST)
+
+    @property
+    def image(self) -> str:
+        """Name of the image on the nodes."""
+        return f"{self.repository}:{TAG}"
+
+
+IMAGE = Setting().image
+"""What the image is called where nobody says otherwise."""
 
 
 def helm(cluster: Cluster, *arguments: str, values: Mapping[str, object] | None = None) -> str:
@@ -74,33 +104,34 @@ def helm(cluster: Cluster, *arguments: str, values: Mapping[str, object] | None 
     )
 
 
-def install(cluster: Cluster, archive: Path) -> None:
-    """Import the image, apply the manifests and wait for the three Deployments.
+def install(cluster: Cluster, archive: Path, setting: Setting | None = None) -> None:
+    """Import the image, apply definitions and manifests and wait for the three Deployments; again is an upgrade.
 
     Raises:
         ClusterError: A Deployment does not become available.
     """
-    cluster.import_image(archive, repository=REPOSITORY)
-    define(cluster, Group.OWN)
-    rendered = cluster.kubectl("kustomize", str(MANIFESTS))
-    documents = [_adapted(document) for document in yaml.safe_load_all(rendered)]
+    chosen = setting or Setting()
+    cluster.import_image(archive, repository=chosen.repository)
+    define(cluster, chosen.group)
+    rendered = cluster.kubectl("kustomize", str(chosen.group.overlay))
+    documents = [_adapted(document, chosen) for document in yaml.safe_load_all(rendered)]
     ordered = sorted(documents, key=lambda document: document["kind"] != "Namespace")
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(ordered))
-    await_processes(cluster)
+    await_processes(cluster, chosen.group)
 
 
-def _adapted(document: JsonObject) -> JsonObject:
-    """Have a Deployment take the imported image, and rounds that a person can wait for."""
+def _adapted(document: JsonObject, setting: Setting) -> JsonObject:
+    """Have a Deployment take the imported image, and the flags of the setting."""
     if document["kind"] == "Deployment":
         (process,) = objects_at(document, "spec", "template", "spec", "containers")
-        process["image"] = IMAGE
+        process["image"] = setting.image
         arguments = at(process, "args")
         assert isinstance(arguments, list)
-        arguments.extend(FAST.get(text_at(document, "metadata", "name"), []))
+        arguments.extend(setting.flags.get(text_at(document, "metadata", "name"), ()))
     return document
 
 
-def await_processes(cluster: Cluster) -> None:
+def await_processes(cluster: Cluster, group: Group = Group.OWN) -> None:
     """Wait until every replica of the three Deployments is available and the webhook is registered.
 
     Raises:
@@ -110,7 +141,7 @@ def await_processes(cluster: Cluster) -> None:
     try:
         for name in PROCESSES:
             wait_for(partial(_is_rolled_out, kube, name), _ROLLOUT_SECONDS, f"the pods of {name}", every_seconds=1)
-        wait_for(partial(_is_registered, cluster), 60, "the webhook's registration with a bundle")
+        wait_for(partial(_is_registered, cluster, group), 60, "the webhook's registration with a bundle")
     except ClusterError as error:
         told = [f"{event.name}: {event.reason}: {event.message}" for event in kube.events() if event.type == "Warning"]
         error.add_note("\n".join(told[-20:]))
@@ -127,17 +158,15 @@ def _is_rolled_out(kube: Kube, name: str) -> bool:
     return True
 
 
-def _is_registered(cluster: Cluster) -> bool:
-    webhook = Kube(cluster).find("mutatingwebhookconfiguration", Group.OWN.webhook_configuration)
+def _is_registered(cluster: Cluster, group: Group) -> bool:
+    webhook = Kube(cluster).find("mutatingwebhookconfiguration", names_of(group).webhook_configuration)
     return webhook is not None and bool(text_at(webhook, "webhooks", 0, "clientConfig", "caBundle"))
 
 
-def deploy_workload(kube: Kube) -> JsonObject:
+def deploy_workload(kube: Kube, group: Group = Group.OWN) -> JsonObject:
     """Deploy a pod that burns CPU, with its VPA, and return it."""
     resources = amounts("50m", "32Mi", limit_cpu="500m", limit_memory="64Mi")
-    kube.apply(
-        deployment(WORKLOAD, container(BURN_SCRIPT, resources)), vpa(Group.OWN, WORKLOAD, [_POLICY], minReplicas=1)
-    )
+    kube.apply(deployment(WORKLOAD, container(BURN_SCRIPT, resources)), vpa(group, WORKLOAD, [_POLICY], minReplicas=1))
     return kube.wait_for_pods(f"app={WORKLOAD}")[0]
 
 
@@ -158,22 +187,29 @@ def await_resize(kube: Kube, pod: JsonObject) -> JsonObject:
     return kube.wait_for(settled, f"the resize of {name} in place", timeout_seconds=_RESIZE_SECONDS)
 
 
-def uninstall(cluster: Cluster) -> None:
-    """Remove everything that ``install`` has applied, the definitions and the webhook's registration included.
+def uninstall(cluster: Cluster, group: Group = Group.OWN) -> None:
+    """Remove everything that was installed, by Kustomize or by Helm, the definitions and what processes made included.
 
     Raises:
         ClusterError: The namespace or the definitions do not end.
     """
-    cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "-k", str(MANIFESTS))
-    wait_for(partial(_is_gone, cluster), _REMOVAL_SECONDS, "the end of namespace and definitions", every_seconds=1)
-    # Last, since a controller that still runs would register itself anew.
-    Kube(cluster).delete("mutatingwebhookconfiguration", Group.OWN.webhook_configuration)
+    for folder in (group.overlay, group.definitions):
+        cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "-k", str(folder))
+    wait_for(
+        partial(_is_gone, cluster, group), _REMOVAL_SECONDS, "the end of namespace and definitions", every_seconds=1
+    )
+    # Last, since processes that still run would make them anew.
+    names = names_of(group)
+    Kube(cluster).delete("mutatingwebhookconfiguration", names.webhook_configuration)
+    if names.namespace != NAMESPACE:
+        for lease in (names.recommender_lease, names.updater_lease, names.status_lease):
+            Kube(cluster, names.namespace).delete("lease", lease)
 
 
-def _is_gone(cluster: Cluster) -> bool:
+def _is_gone(cluster: Cluster, group: Group) -> bool:
     """Say whether what takes longest to end has ended."""
     kube = Kube(cluster)
-    definitions = (Group.OWN.resource, Group.OWN.checkpoints)
+    definitions = (group.resource, group.checkpoints)
     return not kube.find("namespace", NAMESPACE) and not any(kube.find("crd", name) for name in definitions)
 
 
