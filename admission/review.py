@@ -145,7 +145,9 @@ def _review_vpa(request: ReviewRequest, rules: ReviewRules) -> Verdict:
     if outcome.errors:
         detail = "; ".join(str(error) for error in outcome.errors)
         return replace(refused, detail=detail, warnings=outcome.warnings, denial=replace(denial, errors=outcome.errors))
-    patch = default_patch(request.object.new)
+    # The API server itself refuses an object without a spec, and better than a patch that finds no place in it.
+    is_placed = request.object.new.has_spec or not rules.behaviour.only_what_is_accepted
+    patch = default_patch(request.object.new) if is_placed else ()
     accepted = Verdict(Subject.VPA, Outcome.SKIPPED, Reason.VALID_VPA, object=ref, warnings=outcome.warnings)
     return replace(accepted, outcome=Outcome.APPLIED, reason=Reason.DEFAULTED, patch=patch) if patch else accepted
 

@@ -75,13 +75,18 @@ class SubmittedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedVpa:
-    """The spec of a VPA as submitted; without anything it stands for an object that did not exist before."""
+    """The spec of a VPA as submitted; without anything it stands for an object that did not exist before.
+
+    Args:
+        has_spec: Whether there is any; without one no default has a place.
+    """
 
     update_policy: SubmittedUpdatePolicy | None = None
     policies: tuple[SubmittedPolicy, ...] = ()
     startup_boost: SubmittedBoost | None = None
     recommender_count: int = 0
     strategy: str | None = None
+    has_spec: bool = False
 
 
 def submitted_vpa(tree: object) -> SubmittedVpa:
@@ -111,6 +116,7 @@ def submitted_vpa(tree: object) -> SubmittedVpa:
         startup_boost=_boost(spec),
         recommender_count=len(spec.children("recommenders")),
         strategy=None if is_upstream else spec.child("recommender").text("strategy"),
+        has_spec=top.has("spec"),
     )
 
 

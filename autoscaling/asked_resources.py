@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import Final
 
-from autoscaling.errors import InvalidQuantityError
+from autoscaling.errors import MALFORMED
 from autoscaling.limit_range_check import faults
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.pod import Pod
@@ -58,7 +58,7 @@ def _read(text: str) -> Template:
             str(name): ContainerResources(_amounts(each["requests"]), _amounts(each["limits"]))
             for name, each in noted.items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidQuantityError):
+    except MALFORMED:
         return NO_TEMPLATE
 
 

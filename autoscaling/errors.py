@@ -17,8 +17,13 @@ EvenkeelError                    everything this product raises on purpose
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from autoscaling.objectref import ObjectRef
+
+MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What comes of reading JSON that anybody may have written: it is none, has another shape, numbers beyond any range, or
+lists in lists in lists."""
 
 
 class EvenkeelError(Exception):

@@ -17,6 +17,7 @@ NANO = 10**9
 MAX_INT64 = 2**63 - 1
 
 _LARGEST_EXPONENT = 308
+_MOST_DIGITS = 1000
 _FIRST_CHARACTERS = tuple("+-.0123456789")
 _SYNTAX = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -72,10 +73,13 @@ class Quantity:
         match = _SYNTAX.fullmatch(text)
         if match is None or text[:1] not in _FIRST_CHARACTERS:
             raise InvalidQuantityError(
-                f"quantity {text!r}: not a number with an optional unit; write for example 250m, 1.5, 128Mi or 1e3",
+                f"quantity {text[:50]!r}: no number with an optional unit; write for example 250m, 1.5, 128Mi or 1e3",
             )
         whole, fraction = match["whole"], match["fraction"] or ""
         digits = (whole.lstrip("0") or "0") + fraction
+        if len(digits) > _MOST_DIGITS:
+            # Any more, and products of such numbers could no longer be printed.
+            raise InvalidQuantityError(f"quantity {text[:20]}...: more than {_MOST_DIGITS} digits; write fewer")
         negative = match["sign"] == "-"
         if match["binary"]:
             power = _BINARY_SUFFIXES.index(match["binary"])
@@ -138,10 +142,10 @@ def _decimal_exponent(text: str, suffix: str | None, exponent: str | None) -> in
     """Return the power of ten that a suffix or an exponent stands for."""
     if exponent is None:
         return _DECIMAL_EXPONENTS[suffix or ""]
-    power = int(exponent)
-    if abs(power) > _LARGEST_EXPONENT:
-        raise InvalidQuantityError(f"quantity {text!r}: exponent beyond ±{_LARGEST_EXPONENT}; write a smaller one")
-    return power
+    digits = exponent.lstrip("+-0") or "0"
+    if len(digits) > len(str(_LARGEST_EXPONENT)) or int(digits) > _LARGEST_EXPONENT:
+        raise InvalidQuantityError(f"quantity {text[:50]!r}: exponent beyond ±{_LARGEST_EXPONENT}; write a smaller one")
+    return -int(digits) if exponent.startswith("-") else int(digits)
 
 
 def _scaled_up(digits: int, exponent: int) -> int:

@@ -24,6 +24,9 @@ LATEST: Final = 2**63 - 1
 SECOND: Final = 10**9
 MINUTE: Final = 60 * SECOND
 
+LATEST_MOMENT: Final = 4_102_444_800 * SECOND
+"""The start of the year 2100: what claims to be of later is held to be of then, so that times can be added to it."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _YEAR_ONE_TO_EPOCH: Final = 62_135_596_800 * SECOND
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -39,13 +42,13 @@ def instant(moment: datetime | None) -> int:
     """Return a moment as nanoseconds since the Unix epoch; ``NEVER`` for None.
 
     Args:
-        moment: An aware datetime; outside the years 1678 to 2261 the nearest instant in range is taken.
+        moment: An aware datetime; outside the years 1678 to 2099 the nearest instant in range is taken.
 
     The time of a round is asked for with each of its pods, so that what is made of moments is kept.
     """
     if moment is None:
         return NEVER
-    return max(NEVER + 1, min(LATEST, (moment - _EPOCH) // _MICROSECOND * 1000))
+    return max(NEVER + 1, min(LATEST_MOMENT, (moment - _EPOCH) // _MICROSECOND * 1000))
 
 
 @lru_cache(maxsize=4096)

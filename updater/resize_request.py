@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
+from autoscaling.errors import MALFORMED
 from autoscaling.pod import Pod, Termination
 from updater.patches import PatchOperation, PatchVerb, pointer_token
 
 REQUESTED_ANNOTATION: Final = "evenkeel.dev/resize-requested"
+
+_EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST: Final = datetime(2261, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,11 @@ def read_request(pod: Pod) -> ResizeRequest | None:
         at = datetime.fromisoformat(read["at"])
         restarts = {str(name): int(count) for name, count in read.get("restarts", {}).items()}
         generation = int(read["generation"])
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except MALFORMED:
         return None
-    return ResizeRequest(generation, at, restarts) if at.tzinfo is not None else None
+    # Whoever may write the pod may write this, and times are reckoned with.
+    is_time = at.tzinfo is not None and _EARLIEST <= at <= _LATEST
+    return ResizeRequest(generation, at, restarts) if is_time else None
 
 
 def request_operation(request: ResizeRequest) -> PatchOperation:

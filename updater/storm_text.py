@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from autoscaling.errors import MALFORMED
 from updater.storm_levels import Bucket, Span, StormLevels
 
 LONGEST_TEXT: Final = 128 * 1024
@@ -45,7 +46,7 @@ def read_levels(text: str) -> StormLevels | None:
                     elsewhere[span] = _lacking(lacking)
                 else:
                     missing[Bucket(span, name)] = _lacking(lacking)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except MALFORMED:
         return None
     return StormLevels(at, missing, elsewhere) if at.tzinfo is not None else None
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from autoscaling.capping import process
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import MALFORMED, InvalidObjectError
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.matching import SelectingVpa
 from autoscaling.objectref import ObjectRef
@@ -236,7 +236,7 @@ def _original(pod: Pod, container: Container) -> ContainerTarget:
         read = json.loads(pod.annotation(key) or "")
         kept = {} if read is None else read
         return replace(NOTHING, requests=_amounts(kept.get("requests")), limits=_amounts(kept.get("limits")))
-    except (ValueError, TypeError, AttributeError, InvalidQuantityError) as error:
+    except MALFORMED as error:
         problem = f"annotation {key} cannot be read: {error}"
         raise InvalidObjectError(pod.ref, problem, remedy="correct it, or replace the pod") from error
 

@@ -18,6 +18,7 @@ from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import SECRETS
 from autoscaling.kube.refusals import FORBIDDEN, is_conflict, is_missing
 from autoscaling.objectref import ObjectRef
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 MADE_BY_ANNOTATION = "evenkeel.dev/made-by"
 MADE_BY = "evenkeel-admission-controller"
@@ -96,7 +97,7 @@ class CertificateSecret:
             if is_missing(error):
                 return StoredCertificates(Standing.ABSENT, NO_SET, "")
             raise self._explained(error) from error
-        except (msgspec.MsgspecError, ValueError) as error:
+        except (*UNREADABLE_JSON, ValueError) as error:
             raise InvalidObjectError(
                 self.ref, f"cannot be read: {error}", remedy="delete it, and it is made anew"
             ) from error

@@ -39,6 +39,7 @@ from autoscaling.wire.review import (
     encode_review,
     patch_text,
 )
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 TextMemory = Recollection[str]
 """Texts of patches, by the patch."""
@@ -92,7 +93,7 @@ def read_question(body: bytes) -> Question:
     """
     try:
         request = decode_review(body)
-    except ValueError as error:
+    except UNREADABLE_JSON as error:
         verdict = Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNREADABLE_REVIEW, str(error))
         return Question("", None, verdict)
     if request is None:
@@ -218,7 +219,7 @@ def _vpa_change(wire: AdmissionRequest) -> VpaChange | Unreadable:
     try:
         old = submitted_vpa(decode_tree(bytes(wire.old_object))) if wire.operation == _UPDATE else SubmittedVpa()
         return VpaChange(submitted_vpa(decode_tree(bytes(wire.object))), old)
-    except (UnreadableFieldError, ValueError) as error:
+    except (UnreadableFieldError, *UNREADABLE_JSON) as error:
         return Unreadable(str(error))
 
 

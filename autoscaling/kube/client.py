@@ -36,6 +36,7 @@ from autoscaling.kube.silences import CALL_ERRORS, failure_of_silence
 from autoscaling.kube.streams import WatchStart, lines_of
 from autoscaling.kube.throttle import CallBudget
 from autoscaling.kube.traffic import UNOBSERVED, Headers, Traffic
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
@@ -271,13 +272,13 @@ class KubeClient:
                 "renew the credentials" if refusal.code == UNAUTHORIZED else "check that the address is an API server's"
             )
             raise ConfigurationError(f"API server {self.server}: {refusal}; {remedy}") from refusal
-        except (ApiError, msgspec.MsgspecError) as error:
+        except (ApiError, *UNREADABLE_JSON) as error:
             raise ConfigurationError(f"API server {self.server} cannot be used: {error}") from error
 
     def _listing(self, selection: Selection, body: bytes) -> Listing:
         try:
             return _LISTING.decode(body)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             raise ApiUnreachableError(
                 f"GET {selection.path}: {self.server} answered with something that is no list: {error}; "
                 "check that no proxy in between rewrites answers"

@@ -370,7 +370,7 @@ def _parse(path: Path) -> _Kubeconfig:
         ) from error
     try:
         return msgspec.convert(yaml.safe_load(text), _Kubeconfig)
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+    except (yaml.YAMLError, msgspec.ValidationError, ValueError, TypeError, RecursionError) as error:
         raise ConfigurationError(
             f"--kubeconfig {path}: is no kubeconfig: {' '.join(str(error).split())}; correct the file"
         ) from error

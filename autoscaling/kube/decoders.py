@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from autoscaling.kube.table import Key
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 T = TypeVar("T")
 Decoder = Callable[[bytes], tuple[Key, str, T]]
@@ -64,7 +65,7 @@ def uid_of(body: bytes) -> str:
     """UID of one object; empty where that cannot be read."""
     try:
         return _OBJECT.decode(body).metadata.uid
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return ""
 
 

@@ -8,6 +8,7 @@ from autoscaling.errors import ApiRefusedError, ApiUnreachableError
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import Resource
 from autoscaling.kube.refusals import is_missing
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 REMEMBERED_SECONDS = 300.0
 
@@ -93,14 +94,14 @@ class Discovery:
             raise
         try:
             return _group_versions(_GROUP.decode(body)) if group else _CORE_VERSIONS.decode(body).versions or []
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             raise self._unreadable(f"API group {group or '(core)'}", error) from error
 
     async def _resources(self, group: str, version: str) -> list[Resource]:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         try:
             entries = _RESOURCES.decode(await self._client.get(path)).resources or []
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             raise self._unreadable(path, error) from error
         return [
             Resource(group, version, entry.name, entry.kind, entry.namespaced)
@@ -108,7 +109,7 @@ class Discovery:
             if "/" not in entry.name
         ]
 
-    def _unreadable(self, what: str, error: msgspec.MsgspecError) -> ApiUnreachableError:
+    def _unreadable(self, what: str, error: Exception) -> ApiUnreachableError:
         return ApiUnreachableError(
             f"discovery of {what}: API server {self._client.server} answered with something unreadable: {error}; "
             "check that no proxy in between rewrites answers"

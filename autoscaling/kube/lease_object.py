@@ -14,6 +14,7 @@ from autoscaling.kube.election import LeaseState
 from autoscaling.kube.paths import LEASES
 from autoscaling.kube.refusals import is_missing
 from autoscaling.kube.retry import Patience
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 Json = dict[str, object]
 
@@ -124,7 +125,7 @@ class LeaseFile:
         try:
             whole = _WHOLE.decode(body)
             lease = msgspec.convert(whole, _Lease)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             raise ApiUnreachableError(
                 f"Lease {self.namespace}/{self.name}: API server {self.client.server} answered with "
                 f"something that is no Lease: {error}; check that no proxy in between rewrites answers"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from autoscaling.errors import ApiRefusedError, StatusCause
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 EXPIRED = 410
 NOT_FOUND = 404
@@ -58,7 +59,7 @@ def refusal_of(request: str, code: int, headers: Mapping[str, str], body: bytes)
     """
     try:
         status = _STATUS.decode(body)
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         status = Status()
     if status.kind != "Status":
         text = body[:_LONGEST_BODY_QUOTED].decode(errors="replace").strip()

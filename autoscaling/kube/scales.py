@@ -14,6 +14,7 @@ from autoscaling.kube.discovery import Discovery
 from autoscaling.kube.refusals import is_missing
 from autoscaling.kube.workloads import ObjectMeta
 from autoscaling.ownership import ControllerKey, ScaleAnswer
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 REFRESH_PERIOD_SECONDS = 7.0
 FRESH_SECONDS = 600.0
@@ -80,7 +81,7 @@ class ScaleReader:
             scale = _SCALE.decode(await self._client.get(path))
         except ApiError as error:
             return ScaleAnswer(is_found=False, failure="" if is_missing(error) else str(error))
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             return ScaleAnswer(is_found=False, failure=f"GET {path}: the scale cannot be read: {error}")
         return ScaleAnswer(
             is_found=True, selector=scale.status.selector, replicas=scale.spec.replicas, owners=scale.metadata.owners

@@ -22,9 +22,10 @@ from autoscaling.kube.streams import WatchStart
 from autoscaling.kube.table import Change, Key, ObjectTable
 from autoscaling.kube.troubles import Trouble, explain
 from autoscaling.objectref import ObjectRef
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 T = TypeVar("T")
-_UNREADABLE = (msgspec.MsgspecError, EvenkeelError, ValueError, LookupError, ArithmeticError)
+_UNREADABLE = (*UNREADABLE_JSON, EvenkeelError, ValueError, LookupError, ArithmeticError)
 """What a decoder may raise about an object; anything else is a fault in the decoder and ends the store."""
 
 _SLICE = 40
@@ -263,7 +264,7 @@ class WatchedStore(Generic[T]):
                 self._take(event.object, from_watch=True)
                 return
             key, resource_version = identity_of(event.object)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE_JSON as error:
             raise ApiUnreachableError(
                 f"WATCH {self.selection.path}: API server {self._client.server} sent a line that is no event: {error}; "
                 "check that no proxy in between rewrites answers"
@@ -288,7 +289,7 @@ class WatchedStore(Generic[T]):
         problem = str(error)
         try:
             key, resource_version = identity_of(body)
-        except msgspec.MsgspecError:
+        except UNREADABLE_JSON:
             key, resource_version = ("", _NAMELESS), ""
         self.counters.unreadable += 1
         is_news = self._table.unreadable.get(key) != problem

@@ -12,6 +12,7 @@ from autoscaling.node import Node, Taint
 from autoscaling.objectref import ObjectRef
 from autoscaling.wire.pod_parts import Wire
 from autoscaling.wire.scalars import QuantityText, resource_list
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 
 class _Metadata(Wire, frozen=True, gc=False):
@@ -63,7 +64,7 @@ def decode_node(raw: bytes) -> Node:
     """
     try:
         return _snapshot(_NODES.decode(raw))
-    except (msgspec.MsgspecError, InvalidQuantityError) as error:
+    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
         raise InvalidObjectError(_name(raw), str(error), remedy="look at the log of its kubelet") from error
 
 
@@ -85,6 +86,6 @@ def _name(raw: bytes) -> ObjectRef:
     """Return whose JSON this is, as far as that can be told."""
     try:
         name = _NAMES.decode(raw).metadata.name
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         name = "(unreadable)"
     return ObjectRef("Node", "", name)

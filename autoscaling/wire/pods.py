@@ -32,6 +32,7 @@ from autoscaling.wire.pod_parts import (
     read_part,
     statuses_of,
 )
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 
 
 class _Metadata(Wire, frozen=True, gc=False):
@@ -161,7 +162,7 @@ def decode_submitted_pod(raw: bytes) -> Pod:
         pod = _PODS.decode(raw)
         whole = amounts_as_a_whole(bytes(pod.spec.resources), bytes(pod.spec.overhead))
         return _snapshot(pod, whole, counts_sidecars=False, is_outline=False)
-    except (msgspec.MsgspecError, InvalidQuantityError) as error:
+    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 
@@ -178,7 +179,7 @@ def template_text(raw: bytes | msgspec.Raw) -> Hashable:
     """
     try:
         pod = _PODS.decode(raw)
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return None
     metadata, spec, annotations = pod.metadata, pod.spec, bytes(pod.metadata.annotations)
     if metadata.name or metadata.deletion_timestamp is not None or pod.status != _NO_STATUS:
@@ -265,7 +266,7 @@ def _decode(raw: bytes, *, counts_sidecars: bool, is_outline: bool = False, is_p
     try:
         placement = decode_placement(raw) if is_placed else None
         return _snapshot(_PODS.decode(raw), placement, counts_sidecars=counts_sidecars, is_outline=is_outline)
-    except (msgspec.MsgspecError, InvalidQuantityError) as error:
+    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 
@@ -273,7 +274,7 @@ def _name(raw: bytes) -> ObjectRef:
     """Return whose JSON this is, as far as that can be told."""
     try:
         metadata = _NAMES.decode(raw).metadata
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return ObjectRef("Pod", "", "(unreadable)")
     return ObjectRef("Pod", metadata.namespace, metadata.name or f"{metadata.generate_name}%")
 

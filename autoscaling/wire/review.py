@@ -127,7 +127,7 @@ def decode_review(body: bytes) -> AdmissionRequest | None:
         Its request, None where it has none.
 
     Raises:
-        ValueError: The body is no JSON, or a field is not of its type.
+        unreadable.UNREADABLE_JSON: The body is no JSON, or a field is not of its type.
     """
     return _REVIEWS.decode(body).request
 
@@ -136,7 +136,7 @@ def decode_tree(raw: bytes) -> object:
     """Read any JSON into plain dictionaries, lists and scalars.
 
     Raises:
-        ValueError: It is no JSON.
+        unreadable.UNREADABLE_JSON: It is no JSON.
     """
     return _TREES.decode(raw)
 

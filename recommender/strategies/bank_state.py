@@ -19,7 +19,7 @@ from recommender.container_table import ContainerTable
 from recommender.estimator import LOWER_BOUND, TARGET, UPPER_BOUND, amounts, shares
 from recommender.grouping import MergedUsage
 from recommender.histogram_bank import HistogramBank, WeightChanges
-from recommender.instants import LATEST, NEVER, SECOND
+from recommender.instants import LATEST, LATEST_MOMENT, NEVER, SECOND
 from recommender.kernels.suite import Kernels
 from recommender.memory_peaks import take_memory
 from recommender.oom import take_ooms
@@ -204,6 +204,8 @@ def _restore_histogram(bank: HistogramBank, row: int, saved: _SavedHistogram) ->
     buckets = np.array(list(saved.weights), dtype=np.int64)
     if len(buckets) and not (buckets.min() >= 0 and buckets.max() < bank.scheme.count):
         raise ValueError(f"saved state of a row: a bucket is outside 0 to {bank.scheme.count - 1}")
+    if saved.reference > LATEST_MOMENT:
+        raise ValueError(f"saved state of a row: reference time {saved.reference} is none of ours")
     bank.weights[row, buckets] = list(saved.weights.values())
     bank.totals[row] = saved.total
     rows = np.array([row], dtype=np.int64)

@@ -9,6 +9,7 @@ import msgspec
 from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import Quantity
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 from recommender.oom import OomRecord
 
 _OFFENDERS = "offending_containers"
@@ -46,7 +47,7 @@ def decode_eviction(raw: bytes) -> tuple[OomRecord, ...]:
     """
     try:
         event = _EVENTS.decode(raw)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE_JSON as error:
         raise InvalidObjectError(ObjectRef("Event", "", "(unreadable)"), str(error), remedy="it is left out") from error
     created = event.metadata.creation_timestamp
     if event.reason != "Evicted" or event.involved_object.kind != "Pod" or created is None:

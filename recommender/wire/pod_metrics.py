@@ -20,6 +20,7 @@ from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import MAX_INT64
 from autoscaling.wire.scalars import QuantityText, quantity
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 from recommender.instants import instant
 from recommender.usage_table import UsageTable
 
@@ -32,7 +33,7 @@ _ORDINARY = b"0123456789numkKMGTPEi"
 _SLICE = 2000
 """Objects read at a time: as objects they take many times the memory of their columns (performance R-5)."""
 
-_UNREADABLE = (msgspec.MsgspecError, InvalidQuantityError, ValueError)
+_UNREADABLE = (*UNREADABLE_JSON, InvalidQuantityError, ValueError, OverflowError)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
@@ -98,7 +99,7 @@ def decode_usage(raw: bytes) -> UsagePage:
     """
     try:
         whole = _LISTS.decode(raw)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE_JSON as error:
         raise InvalidObjectError(
             ObjectRef("PodMetricsList", "", "(unreadable)"), str(error), remedy="look at the metrics server's log"
         ) from error
@@ -241,6 +242,6 @@ def _name(raw: bytes | msgspec.Raw) -> ObjectRef:
     """Return whose JSON this is, as far as that can be told."""
     try:
         metadata = _NAMES.decode(raw).metadata
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return ObjectRef("PodMetrics", "", "(unreadable)")
     return ObjectRef("PodMetrics", metadata.namespace, metadata.name)

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 from recommender.history.errors import HistoryError, Trouble
 from recommender.history.series import Answer, Series, Shape
 
@@ -83,7 +84,7 @@ def decode_answer(raw: bytes, query: str) -> Answer:
             places, (shape, series) = [], _found(raw, query)
         points = (raw[place] for place in places) if places else map(_points_of, series)
         return Answer(shape, _all_series(series, points))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (*UNREADABLE_JSON, ValueError) as error:
         raise HistoryError(f"{query}: unreadable answer: {error}", remedy=_REMEDY) from error
 
 
@@ -95,7 +96,7 @@ def decode_names(raw: bytes, asked: str) -> tuple[str, ...]:
     """
     try:
         return tuple(_NAMES.decode(_data(raw, asked)))
-    except msgspec.DecodeError as error:
+    except UNREADABLE_JSON as error:
         raise HistoryError(f"{asked}: unreadable answer: {error}", remedy=_REMEDY) from error
 
 
@@ -103,7 +104,7 @@ def decode_refusal(raw: bytes) -> Refusal:
     """Read what came with a status that is no success."""
     try:
         envelope = _ENVELOPES.decode(raw)
-    except msgspec.DecodeError:
+    except UNREADABLE_JSON:
         return Refusal("", raw[:200].decode(errors="replace").strip())
     return Refusal(envelope.error_type, envelope.error)
 

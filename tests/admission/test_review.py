@@ -321,6 +321,17 @@ def test_a_vpa_without_update_policy_gets_one() -> None:
         assert [operation.path for operation in verdict.patch] == ["/spec/updatePolicy"]
 
 
+@pytest.mark.parametrize(
+    ("behaviour", "paths"), [(Behaviour(), []), (Behaviour.of(Profile.UPSTREAM), ["/spec/updatePolicy"])]
+)
+def test_a_vpa_without_spec_gets_no_patch_that_would_not_fit(behaviour: Behaviour, paths: list[str]) -> None:
+    """Spec: admission:5.23; the definition of the kind asks for a spec."""
+    request = replace(vpa_request({}), object=VpaChange(SubmittedVpa(), SubmittedVpa()))
+    verdict = review(request, view(), replace(RULES, behaviour=behaviour))
+    assert verdict.is_allowed
+    assert [operation.path for operation in verdict.patch] == paths
+
+
 def test_a_valid_vpa_is_let_in_as_it_is() -> None:
     """Spec: api:1.3."""
     verdict = review(vpa_request({"updatePolicy": {"updateMode": "Auto"}}), view(), RULES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recommender.instants import LATEST, NEVER, elapsed, instant, moment, nanoseconds, rounded
+from recommender.instants import LATEST, LATEST_MOMENT, NEVER, elapsed, instant, moment, nanoseconds, rounded
 from tests.builders import T0
 from tests.recommender.scene import DAY, HOUR, SECOND, integers
 
@@ -21,7 +21,7 @@ def test_moments_become_nanoseconds_and_come_back() -> None:
 def test_moments_beyond_the_range_are_the_nearest_in_it() -> None:
     """Spec: recommender:0."""
     assert instant(datetime.min.replace(tzinfo=UTC)) == NEVER + 1
-    assert instant(datetime.max.replace(tzinfo=UTC)) == LATEST
+    assert instant(datetime.max.replace(tzinfo=UTC)) == LATEST_MOMENT == instant(datetime(2100, 1, 1, tzinfo=UTC))
     assert nanoseconds(timedelta.max) == LATEST
     assert nanoseconds(timedelta.min) == NEVER
 

@@ -50,6 +50,10 @@ def test_what_is_noted_is_read_again(generation: int, later: timedelta, restarts
         ("beyond:B-20", '{"generation":1,"at":"2026-01-01T00:00:00"}'),
         ("beyond:B-20", '{"generation":null,"at":"2026-01-01T00:00:00Z"}'),
         ("beyond:B-20", '{"generation":1,"at":"2026-01-01T00:00:00Z","restarts":3}'),
+        ("beyond:B-32", '{"generation":1e999,"at":"2026-01-01T00:00:00Z"}'),
+        ("beyond:B-32", '{"generation":1,"at":"9999-12-31T23:59:59Z"}'),
+        ("beyond:B-32", '{"generation":1,"at":"0001-01-01T00:00:00+14:00"}'),
+        ("beyond:B-32", "[" * 100_000),
     ],
 )
 def test_what_somebody_else_wrote_counts_as_nothing(row: str, text: str) -> None:

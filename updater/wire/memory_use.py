@@ -16,6 +16,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import MAX_INT64
 from autoscaling.wire.pod_parts import Wire
 from autoscaling.wire.scalars import QuantityText, quantity
+from autoscaling.wire.unreadable import UNREADABLE_JSON
 from updater.surroundings import MemoryUse
 
 _KIB = 1024
@@ -89,7 +90,7 @@ def decode_memory(raw: bytes, namespaces: Collection[str]) -> MemoryPage:
     """
     try:
         whole = _LISTS.decode(raw)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE_JSON as error:
         raise InvalidObjectError(ObjectRef("PodMetricsList", "", "(unreadable)"), str(error), remedy=_REMEDY) from error
     uses: dict[ObjectRef, Mapping[str, MemoryUse]] = {}
     unreadable: list[InvalidObjectError] = []
@@ -98,7 +99,7 @@ def decode_memory(raw: bytes, namespaces: Collection[str]) -> MemoryPage:
             pod = _PODS.decode(item)
             if pod.metadata.namespace in namespaces:
                 uses[ObjectRef("Pod", pod.metadata.namespace, pod.metadata.name)] = _uses(pod)
-        except (msgspec.MsgspecError, InvalidQuantityError, ValueError) as error:
+        except (*UNREADABLE_JSON, InvalidQuantityError, ValueError) as error:
             unreadable.append(InvalidObjectError(_name(item), str(error), remedy=_REMEDY))
     return MemoryPage(uses, tuple(unreadable), whole.metadata.continue_)
 
@@ -129,6 +130,6 @@ def _name(raw: msgspec.Raw) -> ObjectRef:
     """Return whose JSON this is, as far as that can be told."""
     try:
         metadata = _NAMES.decode(raw).metadata
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return ObjectRef("PodMetrics", "", "(unreadable)")
     return ObjectRef("PodMetrics", metadata.namespace, metadata.name)
