@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -24,7 +24,6 @@ from admission.shell.tls import ServingContext
 from autoscaling.errors import ConfigurationError, EvenkeelError
 
 _STEPS_AT_ONCE = 4
-_DAY = timedelta(days=1)
 
 Clock = Callable[[], datetime]
 
@@ -249,9 +248,9 @@ class CertificateInUse:
             for certificate in certificates_in(pem)[:1]:
                 end, serial = certificate.not_valid_after_utc, f"{certificate.serial_number:x}"
                 self._measures.certificate_end.labels(kind).set(end.timestamp())
-                self._measures.certificate_days.labels(kind).set_function(partial(self._days_to, end))
+                self._measures.certificate_left.labels(kind).set_function(partial(self._seconds_to, end))
                 log.info("certificate in use", kind=kind, serial=serial, not_after=end.isoformat())
 
-    def _days_to(self, end: datetime) -> float:
-        """Return how many days are left, below zero once it is over."""
-        return (end - self._clock()) / _DAY
+    def _seconds_to(self, end: datetime) -> float:
+        """Return how many seconds are left, below zero once it is over."""
+        return (end - self._clock()).total_seconds()

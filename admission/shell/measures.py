@@ -14,7 +14,7 @@ class AdmissionMeasures:
     reviews: Counter
     dry_runs: Counter
     certificate_end: Gauge
-    certificate_days: Gauge
+    certificate_left: Gauge
     certificate_problem: Counter
     certificate_step: Counter
     registered: Gauge
@@ -40,9 +40,9 @@ class AdmissionMeasures:
                 ("certificate",),
                 registry=registry,
             ),
-            certificate_days=Gauge(
-                f"{name}_certificate_days_to_expiry",
-                "Days until a certificate of the webhook expires, below zero once it has",
+            certificate_left=Gauge(
+                f"{name}_certificate_seconds_to_expiry",
+                "Seconds until a certificate of the webhook expires, below zero once it has",
                 ("certificate",),
                 registry=registry,
             ),

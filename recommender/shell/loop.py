@@ -141,6 +141,7 @@ class Loop:
         try:
             with step.labels("total").time():
                 await self._steps()
+            self.parts.metrics.freshness.round_ended(self.parts.driver.now())
         finally:
             self.parts.vitals.round_finished()
 
@@ -237,6 +238,7 @@ class Loop:
         if usage is not None:
             matched = self._matcher.match(usage)
             self.take_usage(matched.columns, now)
+            parts.metrics.freshness.took(matched.columns, now)
             if matched.dropped and not self.model.settings.memory_saver:
                 log.debug("samples of unknown containers dropped", samples=matched.dropped)
         self._take_kills(now)

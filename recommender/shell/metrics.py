@@ -19,6 +19,7 @@ from recommender.doubling_buckets import DoublingBuckets, Tally
 from recommender.quality import TargetChanges, UsageQuality, size_class
 from recommender.resource_reads import Source
 from recommender.shell.bulk_histogram import BulkHistogram
+from recommender.shell.freshness import FreshnessMetrics
 from recommender.shell.history_metrics import HistoryMetrics
 from recommender.shell.usage_standing import UsageMetrics
 
@@ -193,6 +194,7 @@ class RecommenderMetrics:
     prometheus_request_duration: Histogram
     history: HistoryMetrics
     usage: UsageMetrics
+    freshness: FreshnessMetrics
     resource_reads: Counter
     oom_kills: Counter
     left_out: Counter
@@ -236,6 +238,7 @@ class RecommenderMetrics:
             ),
             history=HistoryMetrics.register(registry),
             usage=UsageMetrics.register(registry),
+            freshness=FreshnessMetrics.register(registry),
             resource_reads=counter(
                 "vpa_resources_get_resources_count", "Where a container's actual resources were read from", "source"
             ),

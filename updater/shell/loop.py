@@ -24,6 +24,7 @@ from updater.shell.caches import Caches
 from updater.shell.carrier import AT_ONCE, Carrier
 from updater.shell.conditions import ConditionWriter
 from updater.shell.convergence_meter import ConvergenceMeter
+from updater.shell.decision_meter import DecisionMeter
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
 from updater.shell.missing_room import MissingRoom
@@ -174,12 +175,14 @@ class Loop:
         actuator = replace(self.actuator(now + self.settings.period), notes=self.notes if is_side_by_side else None)
         scopes: dict[VpaScope, None] = {}
         noteworthy: list[Decision] = []
+        meter = DecisionMeter(self.metrics.decided)
 
         def note(decision: Decision) -> None:
             if decision.scope is not None and decision.scope not in scopes:
                 scopes[decision.scope] = None
                 self._create_counters(decision.scope)
             _tell(decision)
+            meter.note(decision)
             if is_noteworthy(decision):
                 noteworthy.append(decision)
             self.missing.note(decision)
@@ -191,6 +194,7 @@ class Loop:
             finally:
                 self.memory = carrier.plan.memory
                 self.missing.publish()
+                meter.publish(noteworthy)
                 self.metrics.round.publish(_counts(scopes, actuator))
         await self.write_notes()
         if self.conditions is not None:

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from autoscaling.runtime.metric_shapes import EXECUTION_BUCKETS_SECONDS, LARGEST_SIZE_CLASS, size_class
 from updater.shell.convergence_meter import ResizeMetrics
+from updater.shell.decision_meter import DecisionMetrics
 
 _SIZE, _SIZE_AND_MODE = ("vpa_size_log2",), ("vpa_size_log2", "update_mode")
 _VPA = ("vpa_name", "vpa_namespace")
@@ -98,6 +99,7 @@ class UpdaterMetrics:
     infeasible_skips: Counter
     admission_status_invalid: Counter
     missing_room: Gauge
+    decided: DecisionMetrics
     resizes: ResizeMetrics
     execution_latency: Histogram
 
@@ -135,6 +137,7 @@ class UpdaterMetrics:
                 ("resource", "namespace"),
                 registry=registry,
             ),
+            decided=DecisionMetrics.register(registry),
             resizes=ResizeMetrics.register(registry),
             execution_latency=Histogram(
                 "vpa_updater_execution_latency_seconds",

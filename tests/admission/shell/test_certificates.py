@@ -236,16 +236,16 @@ DAYS_LEFT: list[tuple[str, timedelta, float, float]] = [
 ]
 
 
-async def test_days_to_expiry_go_by_the_clock(
+async def test_the_time_to_expiry_goes_by_the_clock(
     own: OwnCertificates, in_use: CertificateInUse, pacing: InstantPacing, registry: CollectorRegistry
 ) -> None:
     """They fall from one scrape to the next, with nothing else happening."""
     in_use.require(await own.maintain(b""))
-    name = "evenkeel_admission_certificate_days_to_expiry"
+    name = "evenkeel_admission_certificate_seconds_to_expiry"
     for row, passed, serving, authority in DAYS_LEFT:
         pacing.seconds = passed.total_seconds()
-        assert registry.get_sample_value(name, {"certificate": "serving"}) == serving, row
-        assert registry.get_sample_value(name, {"certificate": "authority"}) == authority, row
+        assert registry.get_sample_value(name, {"certificate": "serving"}) == serving * DAY.total_seconds(), row
+        assert registry.get_sample_value(name, {"certificate": "authority"}) == authority * DAY.total_seconds(), row
 
 
 def test_the_first_certificate_is_announced_once(measures: AdmissionMeasures, pacing: InstantPacing) -> None:

@@ -61,6 +61,19 @@ async def test_usage_becomes_a_recommendation_and_a_checkpoint(server: ApiServer
     assert (body["version"], body["totalSamplesCount"]) == ("v3", 1)
 
 
+async def test_metrics_tell_how_old_recommendations_are_at_most(server: ApiServer) -> None:
+    """A round without usage comes to its end all the same (spec: product:9)."""
+    used(server, 1)
+    async with recommender(server) as loop:
+        shown = loop.parts.metrics.freshness
+        for minutes, newest in ((1, 1), (2, 1)):
+            await run_at(loop, minutes)
+            server.metrics = StaticMetrics()
+            for gauge, expected in ((shown.last_round, minutes), (shown.newest_usage, newest)):
+                ((sample,),) = (family.samples for family in gauge.collect())
+                assert sample.value == (T0 + expected * MINUTE).timestamp()
+
+
 async def test_a_status_is_written_only_when_it_changed(server: ApiServer) -> None:
     used(server, 1)
     async with recommender(server) as loop:

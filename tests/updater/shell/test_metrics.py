@@ -50,6 +50,8 @@ def _touch(metrics: UpdaterMetrics) -> None:
     metrics.admission_status_invalid.labels("error").inc()
     metrics.missing_room.labels("cpu", "shop").set(1)
     metrics.resizes.resizes.labels("deferred").set(1)
+    metrics.decided.decisions.labels("skip", "no_room").set(1)
+    metrics.decided.held_back.labels("no_room", "web", "shop").set(1)
     metrics.execution_latency.labels("total").observe(1)
 
 
@@ -62,6 +64,8 @@ def test_families_have_upstreams_names_types_labels_and_buckets(row: str, name: 
 
 OWN_FAMILIES = [
     ("beyond:B-41", "missing_room", family("gauge", "resource namespace")),
+    ("product:10", "decisions", family("gauge", "action reason")),
+    ("product:9", "held_back_pods", family("gauge", f"reason {VPA}")),
     ("beyond:B-45", "resizes", family("gauge", "state")),
     ("beyond:B-45", "resize_convergence_seconds", family("histogram", "outcome", CONVERGENCE)),
 ]
