@@ -36,6 +36,7 @@ RELEASE = "evenkeel"
 CHART = MANIFESTS / "helm" / "evenkeel"
 PROCESSES = ("evenkeel-recommender", "evenkeel-updater", "evenkeel-admission-controller")
 WORKLOAD = "burn"
+_VERIFIED_IN = "default"
 
 # The nodes' containerd copies the whole image for each container, and all share two cores.
 _ROLLOUT_SECONDS = 420.0
@@ -240,17 +241,20 @@ def _carry_out(command: str, cluster: Cluster) -> int:
         case "verify":
             return _verify(cluster)
         case "observe":
-            return _evenkeel(cluster, "observe", f"deployment/{WORKLOAD}", "--namespace=default", "--duration=60s")
+            return _evenkeel(
+                cluster, "observe", f"deployment/{WORKLOAD}", f"--namespace={_VERIFIED_IN}", "--duration=60s"
+            )
         case _:
             uninstall(cluster)
+            Kube(cluster, _VERIFIED_IN).delete("deployment", WORKLOAD)
             print("uninstall: nothing of Evenkeel is left")
     return 0
 
 
 def _verify(cluster: Cluster) -> int:
     """Size a burning pod in place, then have the doctor look at everything."""
-    pod = deploy_workload(Kube(cluster, "default"))
-    resized = await_resize(Kube(cluster, "default"), pod)
+    kube = Kube(cluster, _VERIFIED_IN)
+    resized = await_resize(kube, deploy_workload(kube))
     print(f"verify: {text_at(resized, 'metadata', 'name')} was resized in place to {resources_of(resized)}")
     status = _evenkeel(cluster, "doctor")
     return 0 if status == _ONLY_WARNINGS else status

@@ -133,7 +133,7 @@ def _log(kube: Kube, name: str) -> str:
         return error.problem
 
 
-def test_restricted_pods_run_the_three_commands_and_can_write_nowhere(restricted: Kube) -> None:
+def test_restricted_pods_run_the_three_commands_and_can_write_nowhere(restricted: Kube, layout: Path) -> None:
     """Spec: product:9."""
     restricted.apply(
         *(_pod(command, command, "--help") for command in COMMANDS),
@@ -142,6 +142,10 @@ def test_restricted_pods_run_the_three_commands_and_can_write_nowhere(restricted
     )
     for command in COMMANDS:
         assert _said(restricted, command).startswith(f"Usage of {command}:")
+        status = at(restricted.read("pod", command), "status", "containerStatuses", 0)
+        assert text_at(status, "imageID") == text_at(_manifest(layout), "config", "digest"), (
+            "what was imported, no other"
+        )
     refused = [f"{path} Read-only file system" for path in ("/x", "/tmp/x", "/usr/local/x")]
     assert _said(restricted, "writer").splitlines() == ["65532 65532", *refused]
     assert _said(restricted, "libraries").split() == ["3", "OpenSSL"]

@@ -16,7 +16,7 @@ from e2e.cluster.kube import Kube
 from e2e.cluster.rights import Right, RightsUse, granted, rights_use
 from e2e.cluster.waiting import wait_for
 from e2e.deployment import FAST, PROCESSES, WORKLOAD, await_resize, deploy_workload
-from e2e.installation import NAMESPACE, Flags, Group, Installation, installed, vpa
+from e2e.installation import MANIFESTS, NAMESPACE, Flags, Group, Installation, installed, vpa
 from e2e.updater_lab import Lab, Workload
 from tests.manifests.rendering import OWN, rendered
 
@@ -28,6 +28,12 @@ _FLAGS = Flags(
 _OWN = Group.OWN
 _ROCKETS = "rockets.e2e.example.com"
 _SECONDS = 120.0
+_EXTERNAL = "external-metrics"
+_EXTERNAL_FLAGS = (
+    "--use-external-metrics",
+    "--external-metrics-cpu-metric=e2e_cpu",
+    "--external-metrics-memory-metric=e2e_memory",
+)
 
 
 def _any_object(description: str) -> JsonObject:
@@ -176,10 +182,12 @@ def _orphaned_checkpoint(kube: Kube) -> None:
     kube.wait_for(lambda: not names(), "the end of the orphan", timeout_seconds=_SECONDS)
 
 
-def _use_of(installation: Installation, process: str) -> RightsUse:
+def _use_of(installation: Installation, process: str, *folders: str) -> RightsUse:
+    """Tell how a process has used what the objects of folders below ``manifests/`` let it do."""
     user = f"system:serviceaccount:{NAMESPACE}:{process}"
     requests = [entry for entry in installation.requests() if entry.user == user]
-    return rights_use(granted(rendered(OWN), NAMESPACE, process), requests)
+    documents = [document for folder in folders for document in rendered(folder)]
+    return rights_use(granted(documents, NAMESPACE, process), requests)
 
 
 def _texts(rights: tuple[Right, ...]) -> list[str]:
@@ -192,7 +200,7 @@ def test_every_right_is_used_and_none_is_missing(kube: Kube, installation: Insta
     assert kube.namespace
 
     def used() -> RightsUse:
-        use = _use_of(installation, process)
+        use = _use_of(installation, process, OWN)
         assert not use.unused, f"not used: {_texts(use.unused)}"
         return use
 
@@ -200,3 +208,23 @@ def test_every_right_is_used_and_none_is_missing(kube: Kube, installation: Insta
     assert not _texts(use.refused)
     assert not _texts(use.elsewhere), "allowed by other roles"
     assert installation.ended() == []
+
+
+def test_external_metrics_need_one_right_more_and_use_it(kube: Kube, installation: Installation) -> None:
+    """Spec: recommender:8.2, product:9; nobody serves such metrics here, which the authorizer does not know."""
+    optional = Right("external.metrics.k8s.io", "*", "list")
+    deploy_workload(kube)
+    kube.cluster.kubectl("apply", "--server-side", "-k", str(MANIFESTS / _EXTERNAL))
+    try:
+        with installation.otherwise("recommender", *_FLAGS.recommender, *_EXTERNAL_FLAGS):
+
+            def used() -> RightsUse:
+                use = _use_of(installation, "evenkeel-recommender", OWN, _EXTERNAL)
+                assert use.counts[optional], "no question yet"
+                return use
+
+            use = wait_for(used, _SECONDS, "a question for external metrics", every_seconds=1)
+            assert not _texts(use.refused)
+            assert not _texts(use.elsewhere), "allowed by other roles"
+    finally:
+        kube.cluster.kubectl("delete", "-k", str(MANIFESTS / _EXTERNAL))
