@@ -64,8 +64,9 @@ class MetricsSourceConfig(LeaderElectedConfig):
     without is asked over --history-length."""
 
     password: Secret = SecretStr("")
-    """Password for Prometheus. The environment variable PROMETHEUS_PASSWORD counts where not user name and password
-    are both given by flag."""
+    """Password for Prometheus, which everybody on the machine can see here; --prometheus-password-file keeps it from
+    them. The environment variable PROMETHEUS_PASSWORD counts where not user name and password are both given by
+    flag."""
 
     pod_label_prefix: Text = "pod_label_"
     """Prefix that marks the labels of a pod among the labels of those series."""
@@ -80,7 +81,8 @@ class MetricsSourceConfig(LeaderElectedConfig):
     """Base address of Prometheus."""
 
     prometheus_bearer_token: Secret = SecretStr("")
-    """Token for Prometheus."""
+    """Token for Prometheus, which everybody on the machine can see here; --prometheus-bearer-token-file keeps it from
+    them."""
 
     prometheus_bearer_token_file: Text = ""
     """File that holds the token for Prometheus, read anew for every request; it wins over --prometheus-bearer-token."""
@@ -90,6 +92,10 @@ class MetricsSourceConfig(LeaderElectedConfig):
 
     prometheus_insecure: Toggle = False
     """Do not check the certificate of Prometheus."""
+
+    prometheus_password_file: Text = ""
+    """File that holds the password for Prometheus, read anew for every request; it wins over --password and over the
+    environment. Not in upstream."""
 
     prometheus_query_timeout: Duration = timedelta(minutes=5)
     """How long one query to Prometheus may take, from the first byte sent to the last received."""

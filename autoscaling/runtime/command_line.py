@@ -53,7 +53,9 @@ class _Reader:
         """Read ``--name``, ``--name=value`` or ``--name value``."""
         name, separator, text = word.removeprefix("--").partition("=")
         if not name or name.startswith("-"):
-            raise UsageError(f"{word}: not a flag; write --name=value, or -- before words that are none")
+            raise UsageError(
+                f"{word.partition('=')[0]}: not a flag; write --name=value, or -- before words that are none"
+            )
         name = name.replace("_", "-")
         if name not in self.bare_values:
             raise UsageError(f"unknown flag --{name}; {self.hint(name)}")
@@ -65,10 +67,12 @@ class _Reader:
     def short_flag(self, word: str) -> Occurrence:
         """Read ``-v=4``, ``-v4`` or ``-v 4``."""
         name = word.removeprefix("-").partition("=")[0].replace("_", "-")
+        # What stands behind the name may be a secret.
+        shown = word.partition("=")[0]
         if name != "v" and name in self.bare_values:
-            raise UsageError(f"unknown flag {word}; long flags take two dashes: -{word}")
+            raise UsageError(f"unknown flag {shown}; long flags take two dashes: -{shown}")
         if word[1] != "v":
-            raise UsageError(f"unknown flag {word}; {self.hint(name)}")
+            raise UsageError(f"unknown flag {shown}; {self.hint(name)}")
         text = word[2:].removeprefix("=") if len(word) > 3 else word[2:]
         return Occurrence("v", text or self.following("-v"))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Self, TypeVar
 
-from pydantic import ValidationError, model_validator
+from pydantic import SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -153,6 +153,14 @@ class FlagModel(BaseSettings):
     def warnings(self) -> tuple[str, ...]:
         """Say what the user should know about a command line that was accepted; to be logged at start."""
         return tuple(f"--{spec.name} has no effect here" for spec in self._set(Standing.WITHOUT_EFFECT))
+
+    def secrets_shown(self) -> tuple[str, ...]:
+        """Return the flags whose secrets stand on the command line, where others can see them."""
+        return tuple(
+            spec.name
+            for spec in flag_specs(type(self))
+            if isinstance(value := getattr(self, spec.field), SecretStr) and value.get_secret_value()
+        )
 
     def effective_flags(self) -> dict[str, str]:
         """Return every flag with its value in canonical text; secrets are masked."""

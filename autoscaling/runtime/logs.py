@@ -6,6 +6,7 @@ What the libraries log goes through the same pipe. Values of fields whose name s
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TextIO
@@ -15,6 +16,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 _SECRET_WORDS = ("password", "token", "secret", "authorization", "credential", "private_key")
 _MASK = "***"
+_SIGNED_ADDRESS = re.compile(r"""(?:(?<=://)[^\s/@"']+|[^\s/:@"']+:[^\s/@"']+)@""")
 # These say at INFO what is only of interest when they are searched for a fault.
 _CHATTY_LIBRARIES = ("apscheduler", "asyncio", "uvicorn", "kubernetes", "aiohttp", "urllib3")
 
@@ -35,6 +37,16 @@ def mask_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
         if any(word in name.lower() for word in _SECRET_WORDS):
             event[name] = _MASK
     return event
+
+
+def _without_signed_addresses(render: Processor) -> Processor:
+    """Replace user names and passwords in addresses, wherever in a line they are: proxies and servers may have some."""
+
+    def rendered(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        line = str(render(logger, method, event))
+        return _SIGNED_ADDRESS.sub(f"{_MASK}@", line) if "@" in line else line
+
+    return rendered
 
 
 def _real_time() -> datetime:
@@ -86,6 +98,8 @@ def _shared_processors(now: Callable[[], datetime]) -> Sequence[Processor]:
 def _final_processors(*, at_terminal: bool) -> Sequence[Processor]:
     """Return what turns an event into a line; tracebacks show no variables, which may hold secrets."""
     if at_terminal:
-        return (structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),)
+        console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        return (_without_signed_addresses(console),)
     tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-    return (structlog.processors.ExceptionRenderer(tracebacks), structlog.processors.JSONRenderer(default=str))
+    json = structlog.processors.JSONRenderer(default=str)
+    return structlog.processors.ExceptionRenderer(tracebacks), _without_signed_addresses(json)

@@ -61,6 +61,10 @@ def announce(config: ProcessConfig) -> None:
     log.info("flags", **config.effective_flags())
     for note in config.warnings():
         log.warning("flag accepted without effect", note=note)
+    for flag in config.secrets_shown():
+        log.warning(
+            "secret on the command line", flag=flag, remedy="have it read from a file; docs/security.md says how"
+        )
 
 
 def open_telemetry(

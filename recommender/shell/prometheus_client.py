@@ -11,7 +11,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -49,12 +49,14 @@ class Credentials:
         token: A token.
         username: User name; counts with a password only.
         password: Its password.
+        password_file: File with its password, read anew for every request; wins over ``password``.
     """
 
     token_file: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
+    password_file: str = ""
 
     def header(self) -> str:
         """Return the value of the header Authorization, empty for none.
@@ -62,20 +64,30 @@ class Credentials:
         Raises:
             ConfigurationError: The file cannot be read.
         """
-        token = self.token
-        if self.token_file:
-            try:
-                token = Path(self.token_file).read_text().strip()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigurationError(
-                    f"--prometheus-bearer-token-file={self.token_file}: cannot be read: {error}; "
-                    "name a readable file that holds the token"
-                ) from error
+        token = _held_by("prometheus-bearer-token-file", self.token_file, "token") or self.token
         if token:
             return f"Bearer {token}"
-        if self.username and self.password:
-            return f"Basic {b64encode(f'{self.username}:{self.password}'.encode()).decode()}"
+        password = _held_by("prometheus-password-file", self.password_file, "password") or self.password
+        if self.username and password:
+            return f"Basic {b64encode(f'{self.username}:{password}'.encode()).decode()}"
         return ""
+
+
+def _held_by(flag: str, path: str, what: str) -> str:
+    """Return the secret that a file holds, empty where none is named.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is not text; what stands in it is not shown.
+    """
+    if not path:
+        return ""
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigurationError(
+            f"--{flag}={path}: cannot be read: {reason}; name a readable file that holds the {what}"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +334,7 @@ def _refused(query: str, error: _RefusedError) -> HistoryError:
     refusal = decode_refusal(error.body)
     problem = f"{query}: status {error.status}: {refusal.text or 'no explanation'}"
     if error.status in _SIGN_IN:
-        remedy = "check --username and --password, --prometheus-bearer-token or --prometheus-bearer-token-file"
+        remedy = "check user name and password, --prometheus-bearer-token or --prometheus-bearer-token-file"
         return HistoryError(problem, remedy=remedy)
     is_server_tired = error.status == HTTPStatus.SERVICE_UNAVAILABLE and refusal.kind == "timeout"
     if refusal.kind in _TOO_MUCH_KINDS or is_server_tired or _TOO_MANY_POINTS in refusal.text:

@@ -94,8 +94,11 @@ def credentials(config: RecommenderConfig) -> Credentials:
     username, password = config.username, config.password.get_secret_value()
     if not (username and password):
         username, password = config.environment_username, config.environment_password.get_secret_value()
+    password_file = config.prometheus_password_file
+    if password_file:
+        username, password = config.username or config.environment_username, ""
     token = config.prometheus_bearer_token.get_secret_value()
-    return Credentials(config.prometheus_bearer_token_file, token, username, password)
+    return Credentials(config.prometheus_bearer_token_file, token, username, password, password_file)
 
 
 def history_request(config: RecommenderConfig) -> HistoryRequest:

@@ -95,7 +95,10 @@ DEFAULTS = {
     "v": "4",
     "vmodule": "",
 }
-OWN = {"api-group", "behaviour", "compiled-kernels", "profile", "status-change-threshold", "usage-source"}
+OWN = {
+    *("api-group", "behaviour", "compiled-kernels", "profile", "prometheus-password-file", "status-change-threshold"),
+    "usage-source",
+}
 """Flags that upstream does not have."""
 
 

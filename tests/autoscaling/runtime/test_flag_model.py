@@ -255,3 +255,5 @@ def test_a_configuration_cannot_be_changed_or_given_unknown_fields() -> None:
 def test_a_secret_shows_in_no_text() -> None:
     config = _read("--password=hunter2")
     assert "hunter2" not in f"{config!r} {config} {config.effective_flags()}"
+    assert config.secrets_shown() == ("password",)
+    assert _read().secrets_shown() == ()

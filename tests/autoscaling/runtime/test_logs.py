@@ -80,6 +80,26 @@ def test_secrets_are_masked() -> None:
     assert (line["prometheus-bearer-token"], line["Password"], line["user"]) == ("***", "***", "ghi")
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("GET http://user:hunter2@host:9090/api: refused", "GET http://***@host:9090/api: refused"),
+        ("proxy https://hunter2@host/", "proxy https://***@host/"),
+        ("Invalid URL 'user:hunter2@host/api'", "Invalid URL '***@host/api'"),
+        ("image example.test:5000/evenkeel@sha256:ab", "image example.test:5000/evenkeel@sha256:ab"),
+        ("somebody@example.test", "somebody@example.test"),
+    ],
+)
+def test_nobody_signs_in_with_an_address_from_a_log(said: str, shown: str) -> None:
+    for stream in (io.StringIO(), Terminal()):
+        configure_logs(4, stream)
+        structlog.get_logger().error("failed", error=said, nested={"deep": [said]}, exc_info=ValueError(said))
+        text = stream.getvalue()
+        assert shown in text
+        assert ("hunter2" in text) == ("hunter2" in shown)
+        structlog.reset_defaults()
+
+
 def test_a_traceback_holds_no_variables() -> None:
     stream = io.StringIO()
     configure_logs(4, stream)

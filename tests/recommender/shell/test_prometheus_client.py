@@ -138,6 +138,27 @@ def test_a_token_file_wins_and_is_read_anew(server: PrometheusServer, tmp_path: 
     assert headers == ["Bearer first", "Bearer second"], "recommender:7"
 
 
+def test_a_password_file_is_read_anew(server: PrometheusServer, tmp_path: Path, client_for: ClientMaker) -> None:
+    file = tmp_path / "password"
+    client = client_for(server, Credentials(username="u", password="p", password_file=str(file)))
+    for text in ("first\n", "second"):
+        file.write_text(text)
+        client.series_at("up", T0_NS)
+    headers = [asked.headers["Authorization"] for asked in server.asked]
+    assert headers == [f"Basic {b64encode(text).decode()}" for text in (b"u:first", b"u:second")]
+
+
+def test_files_that_are_no_text_are_named_without_what_stands_in_them(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(b"hunter2\xff")
+    with pytest.raises(
+        ConfigurationError, match=r"--prometheus-password-file=.*: cannot be read: it is not text"
+    ) as told:
+        Credentials(username="u", password_file=str(file)).header()
+    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in repr(Credentials(token="hunter2", password="hunter2"))
+
+
 def test_a_token_file_that_is_gone_is_named(server: PrometheusServer, tmp_path: Path, client_for: ClientMaker) -> None:
     credentials = Credentials(token_file=str(tmp_path / "none"))
     with pytest.raises(ConfigurationError, match=r"--prometheus-bearer-token-file=.*none: cannot be read"):

@@ -190,6 +190,18 @@ async def test_upstreams_profile_shows_the_fallback_as_well(server: ApiServer, p
             {},
             Credentials("/token", "t"),
         ),
+        (
+            "product:1",
+            ("--username=u", "--password=p", "--prometheus-password-file=/password"),
+            {"PROMETHEUS_USERNAME": "a", "PROMETHEUS_PASSWORD": "b"},
+            Credentials(username="u", password_file="/password"),
+        ),
+        (
+            "product:1",
+            ("--prometheus-password-file=/password",),
+            {"PROMETHEUS_USERNAME": "a", "PROMETHEUS_PASSWORD": "b"},
+            Credentials(username="a", password_file="/password"),
+        ),
     ],
 )
 def test_signing_in_by_flags_and_environment(
