@@ -113,13 +113,15 @@ async def handshake(client: KubeClient, address: OwnAddress, authorities: bytes)
         return await handshake_problem(address, client.pacing.now, authorities)
 
 
+def register_metrics(registry: CollectorRegistry) -> tuple[AdmissionMetrics, AdmissionMeasures]:
+    """Declare every metric family of the admission controller in a registry."""
+    return AdmissionMetrics.register(registry), AdmissionMeasures.register(registry)
+
+
 def telemetry_of(process: Process, config: AdmissionConfig) -> Telemetry:
     """Open the endpoint for metrics and probes, not ready until caches and certificate are there."""
-
-    def register(registry: CollectorRegistry) -> tuple[AdmissionMetrics, AdmissionMeasures]:
-        return AdmissionMetrics.register(registry), AdmissionMeasures.register(registry)
-
-    (metrics, measures), vitals = open_telemetry(process, config, config.status_lease_update_interval, register)
+    period = config.status_lease_update_interval
+    (metrics, measures), vitals = open_telemetry(process, config, period, register_metrics)
     vitals.wait_for(_CACHES, _CERTIFICATE)
     return Telemetry(metrics, measures, vitals)
 

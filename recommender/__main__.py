@@ -6,6 +6,7 @@ import os
 import sys
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from autoscaling.kube.client import KubeClient
 from autoscaling.kube.paths import checkpoints, vertical_pod_autoscalers
@@ -56,11 +57,16 @@ def main() -> None:
         announce(config)
         # A token that cannot be read is noticed now, not when the first query is due.
         credentials(config).header()
-        metrics, vitals = open_telemetry(process, config, config.recommender_interval, RecommenderMetrics.register)
+        metrics, vitals = open_telemetry(process, config, config.recommender_interval, register_metrics)
         client = await open_client(process, config, "recommender")
         run_elected(process, config, client, lambda: work(process, config, client, metrics, vitals))
 
     raise SystemExit(run_configured(config, start))
+
+
+def register_metrics(registry: CollectorRegistry) -> RecommenderMetrics:
+    """Declare every metric family of the recommender in a registry."""
+    return RecommenderMetrics.register(registry)
 
 
 async def work(
@@ -214,6 +220,7 @@ def checkpoint_settings(config: RecommenderConfig) -> CheckpointSettings:
         ignored=frozenset(config.ignored_vpa_object_namespaces),
         keep_windows=behaviour.running_window_saved,
         names_kept_apart=behaviour.checkpoint_names_kept_apart,
+        is_guarded=behaviour.targets_may_vanish,
     )
 
 

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from autoscaling.behaviour import UPSTREAM
 from autoscaling.kube.client import KubeClient
@@ -53,12 +54,17 @@ def main() -> None:
 
     async def start(process: Process) -> None:
         announce(config)
-        telemetry = open_telemetry(process, config, config.updater_interval, UpdaterMetrics.register)
+        telemetry = open_telemetry(process, config, config.updater_interval, register_metrics)
         client = await open_client(process, config, "updater")
         identity = own_identity(client.pacing) if config.leader_elect else ""
         run_elected(process, config, client, lambda: work(process, config, client, telemetry, identity), identity)
 
     raise SystemExit(run_configured(config, start))
+
+
+def register_metrics(registry: CollectorRegistry) -> UpdaterMetrics:
+    """Declare every metric family of the updater in a registry."""
+    return UpdaterMetrics.register(registry)
 
 
 async def work(
