@@ -29,9 +29,16 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Carry the request out only once the server's clock has moved so far."""
+    """Carry the request out only once the server's clock has moved so far.
+
+    Args:
+        by: How far.
+        outlives_client: Whether it is carried out although whoever sent it has gone away, as what a server has taken
+            in already is.
+    """
 
     by: timedelta
+    outlives_client: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,7 @@ class Fault:
         count: How many requests it hits; None for all.
         skip: How many matching requests pass unharmed before the first hit.
         when: A further condition on the path and query, if the two patterns do not suffice.
+        caller: Name of the process in lock-step that it is about; empty for anybody.
     """
 
     action: Action
@@ -96,6 +104,7 @@ class Fault:
     count: int | None = 1
     skip: int = 0
     when: Callable[[str, dict[str, str]], bool] | None = None
+    caller: str = ""
     hits: int = field(default=0, init=False)
 
     def matches(self, verb: str, path: str, query: dict[str, str]) -> bool:
@@ -130,10 +139,11 @@ class Faults:
         with self._lock:
             self._rules = []
 
-    def striking(self, verb: str, path: str, query: dict[str, str]) -> list[Fault]:
+    def striking(self, verb: str, path: str, query: dict[str, str], caller: str = "") -> list[Fault]:
         """Return the rules that hit a request, in the order they were added, and count the hit."""
         with self._lock:
-            found = [rule for rule in self._rules if rule.matches(verb, path, query)]
+            about = [rule for rule in self._rules if rule.caller in {"", caller}]
+            found = [rule for rule in about if rule.matches(verb, path, query)]
             struck: list[Fault] = []
             for rule in found:
                 if rule.skip > 0:

@@ -55,6 +55,7 @@ class CheckpointSettings:
         ignored: Namespaces that are not served.
         keep_windows: Whether running memory windows are written along.
         names_kept_apart: Whether no two containers share the name of their checkpoint.
+        is_guarded: Whether a checkpoint is left alone that somebody has written since it was seen.
     """
 
     resource: Resource
@@ -65,6 +66,7 @@ class CheckpointSettings:
     ignored: frozenset[str]
     keep_windows: bool = False
     names_kept_apart: bool = False
+    is_guarded: bool = False
 
     def serves(self, namespace: str) -> bool:
         """Say whether objects of a namespace are ours to keep."""
@@ -133,8 +135,8 @@ class CheckpointKeeper:
 
     async def _write_one(self, checkpoint: ContainerCheckpoint, known: ContainerCheckpoint | None) -> bool:
         """Write one checkpoint, creating it where it is missing."""
-        resource = self._settings.resource
-        patch = checkpoint_patch(checkpoint, resource.api_version, None if known is None else known.stored_as)
+        resource, stored = self._settings.resource, None if known is None else known.stored_as
+        patch = checkpoint_patch(checkpoint, resource.api_version, stored, is_guarded=self._settings.is_guarded)
         path = resource.path(checkpoint.namespace, checkpoint.name)
         try:
             try:

@@ -180,7 +180,9 @@ def checkpoint_status_json(checkpoint: ContainerCheckpoint) -> dict[str, Json]:
     return body
 
 
-def checkpoint_patch(checkpoint: ContainerCheckpoint, api_version: str, stored: StoredState | None) -> list[Json]:
+def checkpoint_patch(
+    checkpoint: ContainerCheckpoint, api_version: str, stored: StoredState | None, *, is_guarded: bool = False
+) -> list[Json]:
     """Return the JSON Patch that brings a stored checkpoint up to date.
 
     Running windows are a field of the own group's status, and an annotation in upstream's group, whose definition
@@ -190,18 +192,25 @@ def checkpoint_patch(checkpoint: ContainerCheckpoint, api_version: str, stored: 
         checkpoint: What to write.
         api_version: Group and version of the object.
         stored: Its state as last seen; None where it was not seen.
+        is_guarded: Whether the patch fails where somebody has written the object since: what comes late, of a leader
+            that leads no more, takes no history from what the next one has stored.
     """
     operations: list[Json] = [{"op": "replace", "path": "/status", "value": _status(checkpoint, api_version)}]
-    if not checkpoint.windows or _has_fields(api_version) or stored is None:
+    if stored is None:
+        return operations
+    unchanged: Json = {"op": "test", "path": "/metadata/resourceVersion", "value": stored.resource_version}
+    if is_guarded:
+        operations.insert(0, unchanged)
+    if not checkpoint.windows or _has_fields(api_version):
         return operations
     state = _state_text(checkpoint)
     if stored.is_annotated:
         return [*operations, {"op": "add", "path": f"/metadata/annotations/{_ESCAPED_ANNOTATION}", "value": state}]
     # The map is made only where there is still none, so that it takes no place of one made since.
     return [
-        {"op": "test", "path": "/metadata/resourceVersion", "value": stored.resource_version},
+        unchanged,
         {"op": "add", "path": "/metadata/annotations", "value": {STATE_ANNOTATION: state}},
-        *operations,
+        operations[-1],
     ]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
+from typing import Literal
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response
@@ -65,6 +65,11 @@ class _Exchange:
     user: User = field(default_factory=lambda: User(""))
     struck: list[Fault] = field(default_factory=list)
 
+    @property
+    def caller(self) -> str:
+        """The process in lock-step that sent it; empty for anybody else."""
+        return self.request.headers.get(CALL_HEADER.lower(), "").partition("/")[0]
+
 
 class Dispatcher:
     """Answers every request to one server.
@@ -117,7 +122,7 @@ class Dispatcher:
             exchange.verb = verb_of(request, exchange.target)
         sender = server.access.user_of(request.headers, server.clock.now())
         exchange.user = server.access.acting_as(server.store, sender, request.headers)
-        exchange.struck = server.faults.striking(exchange.verb, request.path, dict(request.query))
+        exchange.struck = server.faults.striking(exchange.verb, request.path, dict(request.query), exchange.caller)
         for fault in exchange.struck:
             await self._strike(fault, exchange)
         answer_form(request.headers.get("accept", ""))
@@ -135,8 +140,8 @@ class Dispatcher:
                 if refuse.retry_after_seconds is not None:
                     error.retry_after(refuse.retry_after_seconds)
                 raise error
-            case Delay(by):
-                await self._pause(by, exchange)
+            case Delay() as delay:
+                await self._pause(delay, exchange)
             case DropConnection(after_carrying_out=False):
                 raise ConnectionCutError
             case CloseWatches(path):
@@ -146,12 +151,15 @@ class Dispatcher:
             case _:
                 return
 
-    async def _pause(self, by: timedelta, exchange: _Exchange) -> None:
-        """Wait, but not beyond the end of the server, nor for a client that has gone away."""
+    async def _pause(self, delay: Delay, exchange: _Exchange) -> None:
+        """Wait, but not beyond the end of the server, nor as a rule for a client that has gone away."""
         clock = self._server.clock
-        owner = exchange.request.headers.get(CALL_HEADER.lower(), "").partition("/")[0]
-        waiting = asyncio.ensure_future(self._server.activity.wait_until(clock, clock.now() + by, owner))
-        ends = {asyncio.ensure_future(self.stopping.wait()), asyncio.ensure_future(exchange.client_left())}
+        waiting = asyncio.ensure_future(
+            self._server.activity.wait_until(clock, clock.now() + delay.by, exchange.caller)
+        )
+        ends: set[asyncio.Future[Literal[True]] | asyncio.Future[None]] = {asyncio.ensure_future(self.stopping.wait())}
+        if not delay.outlives_client:
+            ends.add(asyncio.ensure_future(exchange.client_left()))
         try:
             await asyncio.wait({waiting, *ends}, return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
@@ -293,6 +301,7 @@ class Dispatcher:
                 body=request.body,
                 status=status,
                 at=self._server.clock.now(),
+                caller=exchange.caller,
                 resource=exchange.target.resource_name if exchange.target else "",
             ),
         )

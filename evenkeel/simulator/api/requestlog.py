@@ -32,6 +32,7 @@ class RecordedCall:
         status: HTTP status code; 0 when the connection was cut instead.
         at: When, by the server's clock.
         resource: Such as ``pods/resize``; empty off the resources.
+        caller: The process in lock-step that sent it; empty for anybody else.
     """
 
     verb: str
@@ -43,6 +44,7 @@ class RecordedCall:
     status: int
     at: datetime
     resource: str = ""
+    caller: str = ""
 
     @property
     def json(self) -> object:

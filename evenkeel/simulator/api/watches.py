@@ -145,9 +145,10 @@ class Watches:
         """Return how many watches are open, on one resource or all."""
         return sum(1 for watch in list(self.open) if plural in {"", watch.kind.plural})
 
-    def close(self, path: str = "") -> int:
-        """End the open watches whose path a pattern finds, and return how many."""
-        chosen = [watch for watch in list(self.open) if re.search(path, watch.path)]
+    def close(self, path: str = "", caller: str = "") -> int:
+        """End the open watches whose path a pattern finds, of one process in lock-step or all, and return how many."""
+        found = [watch for watch in list(self.open) if re.search(path, watch.path)]
+        chosen = [watch for watch in found if caller in {"", watch.mark.partition("/")[0]}]
         for watch in chosen:
             watch.close(self.objects.versions.revision)
         return len(chosen)

@@ -66,6 +66,7 @@ async def recommender(
             frozenset(ignored),
             behaviour.running_window_saved,
             behaviour.checkpoint_names_kept_apart,
+            behaviour.targets_may_vanish,
         )
         metrics = RecommenderMetrics.register(CollectorRegistry())
         parts = Parts(

@@ -140,6 +140,21 @@ def test_the_patch_keeps_annotations_of_others(stored: StoredState | None, paths
     assert len(checkpoint_patch(CHECKPOINT, "autoscaling.k8s.io/v1", stored)) == 1
 
 
+@pytest.mark.parametrize("api_version", ["autoscaling.k8s.io/v1", "autoscaling.evenkeel.dev/v1"])
+@pytest.mark.parametrize("is_annotated", [True, False])
+def test_a_guarded_patch_is_refused_once_somebody_has_written_the_object(
+    api_version: str, *, is_annotated: bool
+) -> None:
+    """Spec: beyond:B-1."""
+    stored = StoredState("7", is_annotated=is_annotated)
+    for checkpoint in (CHECKPOINT, WINDOWED):
+        first, *others = checkpoint_patch(checkpoint, api_version, stored, is_guarded=True)
+        assert first == {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
+        assert others
+        assert first not in others
+        assert first not in checkpoint_patch(checkpoint, api_version, None, is_guarded=True)
+
+
 SEEN = replace(CHECKPOINT, strategy=StrategyRecord("peak", {"peaks": [1.5, None], "of": {"main": True}}))
 
 
