@@ -9,7 +9,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Protocol
 
-DAY = 86_400
+DAY, HOUR = 86_400, 3_600
 SCRAPE = 300
 """Seconds between two points: exactly one of them lies in the five minutes that Prometheus looks back."""
 
@@ -52,17 +52,24 @@ class PastPod:
 
 
 def make_pods(apps: int, now: int, seed: int) -> list[PastPod]:
-    """Make up the pods of some Deployments, two each."""
+    """Make up the pods of some Deployments, two each.
+
+    No two of a Deployment are first seen in the same hour. Their histories would weigh the same to the last bit but for
+    rounding, and with all of the one below all of the other, the median would go by the order of adding up: upstream
+    takes pods in an order that changes from run to run.
+    """
     dice = random.Random(seed)
     pods = []
     for number in range(apps):
         app, namespace = f"app-{number:02}", f"shop-{number % 4}"
+        hours = dice.sample(range(1, 8 * DAY // HOUR), PODS_PER_APP)
         for index in range(PODS_PER_APP):
-            first = now - 9 * DAY if dice.random() < 0.7 else now - dice.randrange(1, 8 * DAY // SCRAPE) * SCRAPE
+            is_older = index == 0 and dice.random() < 0.7
+            first = now - (9 * DAY if is_older else hours[index] * HOUR - dice.randrange(1, HOUR // SCRAPE) * SCRAPE)
             is_alive = dice.random() < 0.6
             last = now if is_alive else now - dice.randrange(0, (now - first) // SCRAPE) * SCRAPE
             middle = first + (last - first) // 2 // SCRAPE * SCRAPE
-            hole = (middle, middle + dice.randrange(1, 20) * 3600) if dice.random() < 0.3 else (0, 0)
+            hole = (middle, middle + dice.randrange(1, 20) * HOUR) if dice.random() < 0.3 else (0, 0)
             restart = middle + 2 * DAY if dice.random() < 0.3 else 0
             pods.append(
                 PastPod(namespace, app, f"{app}-{TEMPLATE_HASH}-abcd{index}", first, last, hole, restart, is_alive)
