@@ -32,8 +32,9 @@ _NAMESPACED = {
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
+    "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
 }
-_LATER = ("Deployment", "PodDisruptionBudget", "Service")
+_LATER = ("Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy")
 """Kinds left out of the real installation: no process is started here."""
 
 

@@ -49,7 +49,7 @@ _NEXT_FLAG = "--updater-interval=15s"
 _NEXT_FLAGS = {**FAST, "evenkeel-updater": (_NEXT_FLAG,)}
 # Everything that the manifests make and name as theirs, but for what a Deployment makes of itself.
 _KINDS = (
-    "deployment,service,poddisruptionbudget,serviceaccount,secret,role,rolebinding,"
+    "deployment,service,poddisruptionbudget,networkpolicy,serviceaccount,secret,role,rolebinding,"
     "clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding"
 )
 _OURS = "app.kubernetes.io/part-of=evenkeel"
