@@ -153,7 +153,7 @@ def open_webhook(
         float(config.webhook_timeout_seconds),
     )
     process.run_in_background("webhook", serve_webhook(endpoint, context.listening, listener))
-    process.on_stop("callers move on", partial(drain, telemetry.vitals, process.pacing))
+    process.on_stop("callers move on", partial(drain, endpoint, telemetry.vitals, process.pacing))
     return port
 
 
@@ -163,10 +163,15 @@ def cluster_of(config: AdmissionConfig, caches: Caches) -> Cluster:
     return Cluster(caches.view, caches.look_up_later, caches.look_up if waits else None)
 
 
-async def drain(vitals: Vitals, pacing: Pacing) -> None:
-    """Count as not ready, and where anybody could have called, go on serving for a moment."""
+async def drain(endpoint: Endpoint, vitals: Vitals, pacing: Pacing) -> None:
+    """Count as not ready, and where anybody could have called, go on serving for a moment.
+
+    API servers use a connection as long as it is open, so each is closed with its next answer: one that is closed at
+    rest in the end might just then be given the next request.
+    """
     was_ready = vitals.readiness().status is HTTPStatus.OK
     vitals.wait_for(_STOPPING)
+    endpoint.is_ending = True
     if was_ready:
         await pacing.sleep(_DRAIN_SECONDS)
 

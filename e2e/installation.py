@@ -157,6 +157,11 @@ class Installation:
         command = [*self._commands[name], *self._own_flags[name]]
         self._processes.append(self.cluster.start_process(name, command, {"NAMESPACE": NAMESPACE}))
 
+    def command(self, process: str) -> list[str]:
+        """Return how a process is started, for a second one beside it."""
+        name = f"evenkeel-{process}"
+        return [*self._commands[name], *self._own_flags[name]]
+
     @contextmanager
     def without(self, process: str) -> Iterator[None]:
         """Stop a process for the time of a ``with`` block; a new one starts with the same flags."""

@@ -120,6 +120,7 @@ class Endpoint:
         metrics: Upstream's families.
         measures: Own families.
         timeout_seconds: How long a caller waits that does not say so itself.
+        is_ending: Whether each answer is the last on its connection, so that callers go to another replica.
     """
 
     cluster: Cluster
@@ -127,6 +128,7 @@ class Endpoint:
     metrics: AdmissionMetrics
     measures: AdmissionMeasures
     timeout_seconds: float
+    is_ending: bool = False
     _memory: Memory = field(init=False, default_factory=lambda: Memory.of(_REMEMBERED))
     _kinds: dict[tuple[Subject, Outcome, Reason, bool], Kind] = field(init=False, default_factory=dict)
 
@@ -141,6 +143,7 @@ class Endpoint:
 
     def answer(self, request: Request, arrival: Arrival, send: Send) -> asyncio.Task[None] | None:
         """Answer one request, at once unless something has to be looked up for it."""
+        request.keeps_alive &= not self.is_ending
         if not self.wants_body(request):
             verdict = _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
             self._send(request, send, Answer(_NOTHING, b"", verdict))

@@ -124,6 +124,22 @@ async def test_every_path_is_the_webhook(certificates: CertificateSet) -> None:
         assert (await answer.json())["response"]["allowed"] is True
 
 
+async def test_each_answer_near_the_end_is_the_last_of_its_connection(certificates: CertificateSet) -> None:
+    """Spec: admission:9: callers go on to another replica before this one closes connections that are at rest."""
+    async with running_webhook(view, certificates) as webhook, session() as made:
+        for is_ending in (False, True, True):
+            webhook.endpoint.is_ending = is_ending
+            async with made.post(
+                webhook.url,
+                data=pod_review(POD),
+                headers={"Content-Type": "application/json"},
+                ssl=trusting(certificates.authorities),
+                server_hostname=HOST,
+            ) as answer:
+                assert (await answer.json())["response"]["patchType"] == "JSONPatch"
+                assert answer.headers.get("Connection", "") == ("close" if is_ending else "")
+
+
 async def test_a_pod_of_nobody_is_let_in(certificates: CertificateSet) -> None:
     """Spec: admission:4.3.4, admission:12.5."""
     async with running_webhook(view, certificates) as webhook:

@@ -49,6 +49,7 @@ class Webhook:
     context: ServingContext
     registry: CollectorRegistry
     looked_up: list[ControllerKey] = field(default_factory=list)
+    endpoint: Endpoint = field(init=False)
 
     @property
     def url(self) -> str:
@@ -75,7 +76,7 @@ async def running_webhook(
         context.use(certificates.serving, certificates.serving_key)
     listener = bind(BindAddress("127.0.0.1", 0))
     webhook = Webhook(bound_port(listener), context, registry)
-    endpoint = Endpoint(
+    endpoint = webhook.endpoint = Endpoint(
         Cluster(view, webhook.looked_up.append, look_up),
         rules,
         AdmissionMetrics.register(registry),
