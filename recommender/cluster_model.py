@@ -6,7 +6,7 @@ Spec: recommender 3, 6.2.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from autoscaling.matching import Selector
 from autoscaling.pod import Container, Pod, PodPhase
 from autoscaling.policy import container_policy
-from autoscaling.resources import CPU, MEMORY
+from autoscaling.resources import MEMORY
 from autoscaling.vpa import Vpa
 from recommender.aggregation import AggregateTable, Basis, KeyFunction, SharingKey, by_all_labels
 from recommender.container_table import NO_AGGREGATE, ContainerTable
 from recommender.grouping import Groups
 from recommender.instants import NEVER, instant
+from recommender.intake import Intake, Told
 from recommender.label_sets import LabelSet, Matching, TrackedVpa
-from recommender.memory_peaks import accepted_memory, carry_peaks, take_memory
+from recommender.memory_peaks import carry_peaks
 from recommender.oom import OomOutcome, OomRecord, OomsOutcome, take_ooms
-from recommender.pair import in_turn
 from recommender.pod_state import PodState
-from recommender.samples import SampleColumns, UsageColumns, UsageOutcome, accept_cpu, count_fetches, take_cpu, turns
+from recommender.samples import SampleColumns, UsageColumns, UsageOutcome
 from recommender.settings import ModelSettings
 from recommender.strategies.running import StrategyRuns
 
@@ -130,7 +130,7 @@ class ClusterModel:
             carry_peaks(self.containers, self.aggregates, rows, heirs)
         for row in state.rows:
             self._let_go(row)
-        self.containers.aggregate[rows] = heirs
+        self.containers.feed(rows, heirs)
         self.containers.is_held[rows] = label_set.key.basis is Basis.LABELS
         self._leave(old, label_set, now)
 
@@ -294,31 +294,20 @@ class ClusterModel:
         state = self.pods.get((namespace, pod))
         return state is not None and container in state.init_names
 
-    def take_usage(
-        self, usage: UsageColumns, now: datetime, told: Callable[[SampleColumns, str], None] | None = None
-    ) -> UsageOutcome:
+    def take_usage(self, usage: UsageColumns, now: datetime, told: Told | None = None) -> UsageOutcome:
         """Take in one fetch: of each container a CPU and a memory sample, except where one is missing.
 
         Args:
-            told: Is told of the samples of either resource once they are in, maybe of both at a time.
+            told: Is told of the samples that count, maybe while they are brought to the histograms.
         """
-        split = None if usage.are_distinct else turns(self.containers, usage.containers)
         is_heard = self.strategies.is_listening(self.vpas, self.links_version)
         before = self.containers.last_memory.take(usage.containers) if is_heard else None
-        is_settled = split is None and not self.containers.is_any_bare()
-        # Where an aggregate may have to be made, the two have something in common.
-        both = self.aggregates.both if is_settled else in_turn
-        usage = usage.with_feeding(self.containers) if is_settled else usage
-        of_cpu, of_memory = usage.cpu_samples(), usage.memory_samples()
-        cpu, memory = both(
-            lambda: of_cpu.tell(told, CPU, self._take_cpu(of_cpu, split, now)),
-            lambda: of_memory.tell(told, MEMORY, self._take_memory(of_memory, split, now)),
-        )
-        count_fetches(self.containers, self.aggregates, usage, memory)
+        taken = self._intake(now).fetch(usage, told)
         if before is not None:
             # The same look at memory again counts as a peak, but is no news.
-            self.strategies.observe(self.groups(), self.containers, usage.only(cpu, memory & (usage.instants > before)))
-        return UsageOutcome(cpu, memory, usage)
+            news = usage.only(taken.cpu, taken.memory & (usage.instants > before))
+            self.strategies.observe(self.groups(), self.containers, news)
+        return taken
 
     def take_cpu(self, samples: SampleColumns, now: datetime) -> Flags:
         """Take in CPU samples, in this order.
@@ -326,16 +315,9 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
-        accepted = self._take_cpu(samples, turns(self.containers, samples.containers), now)
+        accepted, counted = self._intake(now).cpu(samples)
         if self.strategies.is_listening(self.vpas, self.links_version):
-            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=True))
-        return accepted
-
-    def _take_cpu(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
-        accepted = accept_cpu(self.containers, samples, split, self.aggregates.kernels)
-        counted = samples.those(accepted)
-        self._restore_aggregates(counted, now)
-        take_cpu(self.containers, self.aggregates, counted)
+            self.strategies.observe(self.groups(), self.containers, counted.as_usage(is_cpu=True))
         return accepted
 
     def take_memory(self, samples: SampleColumns, now: datetime) -> Flags:
@@ -344,15 +326,14 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
-        accepted = self._take_memory(samples, turns(self.containers, samples.containers), now)
+        accepted, counted = self._intake(now).memory(samples)
         if self.strategies.is_listening(self.vpas, self.links_version):
-            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=False))
+            self.strategies.observe(self.groups(), self.containers, counted.as_usage(is_cpu=False))
         return accepted
 
-    def _take_memory(self, samples: SampleColumns, split: Sequence[Integers] | None, now: datetime) -> Flags:
-        if samples.feeding is None and self.containers.is_any_bare():
-            self._restore_aggregates(samples.select(accepted_memory(self.containers, samples)), now)
-        return take_memory(self.containers, self.aggregates, samples, split)
+    def _intake(self, now: datetime) -> Intake:
+        """Return what takes samples in at a time."""
+        return Intake(self.containers, self.aggregates, lambda samples: self._restore_aggregates(samples, now))
 
     def take_ooms(self, records: Sequence[OomRecord], now: datetime) -> OomsOutcome:
         """Take in OOM kills, in this order, and say what became of each."""
@@ -386,7 +367,7 @@ class ClusterModel:
         rows = samples.containers
         for row in rows[self.containers.aggregate[rows] == NO_AGGREGATE].tolist():
             label_set, name = self._place(row)
-            self.containers.aggregate[row] = self._aggregate(label_set, name, instant(now))
+            self.containers.feed(row, self._aggregate(label_set, name, instant(now)))
 
     def _place(self, row: int) -> tuple[LabelSet, str]:
         """Return the label set and the name of a known container."""

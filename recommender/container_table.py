@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recommender.instants import NEVER
+from recommender.kernels.columns import readable
 from recommender.rows import Occurrences, RowPool, doubled, grown
 
 Integers = NDArray[np.int64]
@@ -28,7 +29,7 @@ class ContainerTable:
 
     Attributes:
         rows: Which rows are in use.
-        aggregate: int64[rows], row of the aggregate that takes the samples, or ``NO_AGGREGATE``.
+        aggregate: int64[rows], row of the aggregate that takes the samples, or ``NO_AGGREGATE``; changed by ``feed``.
         last_cpu: int64[rows], instant of the last CPU sample taken in, ``NEVER`` before.
         last_memory: int64[rows], instant of the last memory sample taken in, ``NEVER`` before.
         window_end: int64[rows], end of the running memory window, ``NEVER`` before the first sample.
@@ -41,7 +42,8 @@ class ContainerTable:
 
     def __init__(self, capacity: int = 64) -> None:
         self.rows = RowPool()
-        self.aggregate: Integers = np.full(capacity, NO_CONTAINER, dtype=np.int64)
+        self._aggregate: Integers = np.full(capacity, NO_CONTAINER, dtype=np.int64)
+        self.aggregate: Integers = readable(self._aggregate)
         self.last_cpu: Integers = np.zeros(capacity, dtype=np.int64)
         self.last_memory: Integers = np.zeros(capacity, dtype=np.int64)
         self.window_end: Integers = np.full(capacity, NEVER, dtype=np.int64)
@@ -54,6 +56,9 @@ class ContainerTable:
         self._found_distinct: Integers = np.empty(0, dtype=np.int64)
         self._found_places: slice | Integers = self._found_distinct
         self._last_feeding = Occurrences.of(self._found_distinct)
+        # What the columns say, as long as nothing has changed in them.
+        self._is_feeding_the_last = True
+        self._is_any_bare: bool | None = False
 
     def create(self, aggregate: int) -> int:
         """Return the row of a container that has seen nothing yet.
@@ -64,7 +69,7 @@ class ContainerTable:
         row = self.rows.take()
         if row >= len(self.aggregate):
             self._grow(row + 1)
-        self.aggregate[row] = aggregate
+        self.feed(row, aggregate)
         self.last_cpu[row] = self.last_memory[row] = self.window_end[row] = NEVER
         self.peak[row] = self.memory_peak[row] = self.memory_request[row] = 0
         self.is_held[row] = False
@@ -72,9 +77,19 @@ class ContainerTable:
 
     def release(self, row: int) -> None:
         """Forget a container."""
-        self.aggregate[row] = NO_CONTAINER
+        self.feed(row, NO_CONTAINER)
         self.window_end[row] = NEVER
         self.rows.release(row)
+
+    def feed(self, rows: int | Integers | Flags, aggregates: int | Integers) -> None:
+        """Say what takes the samples of containers from now on.
+
+        Args:
+            rows: One row, int64[n], or bool[rows] for those chosen.
+            aggregates: int64[n], or one for all.
+        """
+        self._aggregate[rows] = aggregates
+        self._is_feeding_the_last, self._is_any_bare = False, None
 
     def is_untouched(self, row: int) -> bool:
         """Say whether a container has had no memory sample yet."""
@@ -82,7 +97,8 @@ class ContainerTable:
 
     def _grow(self, needed: int) -> None:
         capacity = doubled(len(self.aggregate), needed)
-        self.aggregate = grown(self.aggregate, capacity, NO_CONTAINER)
+        self._aggregate = grown(self._aggregate, capacity, NO_CONTAINER)
+        self.aggregate = readable(self._aggregate)
         self.last_cpu = grown(self.last_cpu, capacity, 0)
         self.last_memory = grown(self.last_memory, capacity, 0)
         self.window_end = grown(self.window_end, capacity, NEVER)
@@ -107,7 +123,7 @@ class ContainerTable:
         self._marks[rows] = numbers
         are_distinct = bool((self._marks.take(rows) == numbers).all())
         if are_distinct:
-            self._found_distinct = rows
+            self._found_distinct, self._is_feeding_the_last = rows, False
             follow = bool((rows - rows[0] == numbers).all())
             self._found_places = slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
         return are_distinct
@@ -125,9 +141,11 @@ class ContainerTable:
 
     def is_any_bare(self) -> bool:
         """Say whether the aggregate of any container was collected."""
-        # Rows that are not in use stand out no less, and a minimum is found several times faster than one number.
-        used = self.aggregate[: self.rows.end]
-        return len(used) > 0 and used.min() < 0 and bool((used == NO_AGGREGATE).any())
+        if self._is_any_bare is None:
+            # Rows that are not in use stand out no less, and a minimum is found several times faster than one number.
+            used = self.aggregate[: self.rows.end]
+            self._is_any_bare = len(used) > 0 and used.min() < 0 and bool((used == NO_AGGREGATE).any())
+        return self._is_any_bare
 
     def feeding(self, rows: Integers) -> Occurrences:
         """Return the aggregates of containers; the same object where those of the last fetch still feed the same.
@@ -140,7 +158,9 @@ class ContainerTable:
         """
         if rows is not self._found_distinct:
             return Occurrences.of(self.aggregate.take(rows))
-        aggregates = self.aggregate[self.places(rows)]
-        if not np.array_equal(aggregates, self._last_feeding.rows):
-            self._last_feeding = Occurrences.of(aggregates.copy())
+        if not self._is_feeding_the_last:
+            aggregates = self.aggregate[self.places(rows)]
+            if not np.array_equal(aggregates, self._last_feeding.rows):
+                self._last_feeding = Occurrences.of(aggregates.copy())
+            self._is_feeding_the_last = True
         return self._last_feeding

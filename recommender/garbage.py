@@ -151,7 +151,7 @@ def _remove(model: ClusterModel, places: list[_Place], rows: Integers) -> None:
     bound = np.isin(containers.aggregate, rows)
     held = np.unique(containers.aggregate[bound & containers.is_held], return_counts=True)
     model.orphans.update(zip(held[0].tolist(), held[1].tolist(), strict=True))
-    containers.aggregate[bound & ~containers.is_held] = NO_AGGREGATE
+    containers.feed(bound & ~containers.is_held, NO_AGGREGATE)
     touched: dict[tuple[TrackedVpa, str], None] = {}
     for (label_set, name), row in zip(places, rows.tolist(), strict=True):
         del label_set.aggregates[name]

@@ -205,8 +205,8 @@ def merged_usage(aggregates: AggregateTable, groups: Groups, settings: Estimator
         settings: Tells the percentiles.
     """
     cpu, memory = aggregates.both(
-        lambda: _percentiles(aggregates.cpu, groups, settings.cpu.in_order()),
-        lambda: _percentiles(aggregates.memory, groups, settings.memory.in_order()),
+        lambda _: _percentiles(aggregates.cpu, groups, settings.cpu.in_order()),
+        lambda _: _percentiles(aggregates.memory, groups, settings.memory.in_order()),
     )
     return MergedUsage(cpu, memory, *merged_samples(aggregates, groups))
 

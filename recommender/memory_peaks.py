@@ -113,20 +113,38 @@ def take_memory(
     Returns:
         bool[n], which samples were taken in.
     """
+    accepted, changes = accept_memory(containers, aggregates, samples, split)
+    aggregates.change_peaks(*changes)
+    return accepted
+
+
+def accept_memory(
+    containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns, split: Sequence[Integers] | None
+) -> tuple[Flags, Peaks]:
+    """Find the samples of memory use that count, and what they ask of the histograms.
+
+    Args:
+        containers: Their windows and peaks move on.
+        aggregates: Tells their intervals; every container whose sample counts must have its aggregate.
+        samples: Bytes in use, in the order in which they are taken in.
+        split: The turns of the batch.
+
+    Returns:
+        bool[n], which samples count, and the peaks that are left to be added and taken.
+    """
     if aggregates.kernels is not None:
-        return _take_by(aggregates.kernels, containers, aggregates, samples)
+        return _accept_by(aggregates.kernels, containers, aggregates, samples)
     if split is not None and _are_all_newer(containers, samples):
         notable = _notable(containers, aggregates, samples)
         if len(notable) < len(samples):
             few = samples.select(notable)
-            take_memory(containers, aggregates, few, turns(containers, few.containers))
+            _, peaks = accept_memory(containers, aggregates, few, turns(containers, few.containers))
             is_last = np.append(run_starts(samples.containers)[1:], True)
             containers.last_memory[samples.containers[is_last]] = samples.instants[is_last]
-            return np.ones(len(samples), dtype=np.bool_)
+            return np.ones(len(samples), dtype=np.bool_), peaks
     if split is None:
         accepted = accepted_memory(containers, samples)
-        apply_in_order(aggregates, [move_windows(containers, aggregates, samples.those(accepted))])
-        return accepted
+        return accepted, in_order([move_windows(containers, aggregates, samples.those(accepted))])
     accepted = np.zeros(len(samples), dtype=np.bool_)
     changes: list[PeakChanges] = []
     for positions in split:
@@ -136,12 +154,13 @@ def take_memory(
         moved = move_windows(containers, aggregates, turn.those(counts))
         if len(moved.rows):
             changes.append(moved.placed(positions[counts]))
-    apply_in_order(aggregates, changes)
-    return accepted
+    return accepted, in_order(changes)
 
 
-def _take_by(kernels: Kernels, containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns) -> Flags:
-    """Take in samples of memory use as kernels do, bool[n]."""
+def _accept_by(
+    kernels: Kernels, containers: ContainerTable, aggregates: AggregateTable, samples: SampleColumns
+) -> tuple[Flags, Peaks]:
+    """Find what counts, and what it asks of the histograms, as kernels do."""
     count = len(samples)
     windows = Windows(
         containers.last_memory,
@@ -156,8 +175,7 @@ def _take_by(kernels: Kernels, containers: ContainerTable, aggregates: Aggregate
     rows, peaks, ends = (np.empty(2 * count, dtype=np.int64) for _ in range(3))
     taken = np.empty(2 * count, dtype=np.bool_)
     changed = kernels.move_windows(samples.readable(), windows, accepted, Peaks(rows, peaks, ends, taken))
-    aggregates.change_peaks(rows[:changed], peaks[:changed], ends[:changed], taken[:changed])
-    return accepted
+    return accepted, Peaks(rows[:changed], peaks[:changed], ends[:changed], taken[:changed])
 
 
 def _are_all_newer(containers: ContainerTable, samples: SampleColumns) -> bool:
@@ -306,8 +324,7 @@ def carry_peaks(containers: ContainerTable, aggregates: AggregateTable, rows: In
     )
 
 
-def apply_in_order(aggregates: AggregateTable, changes: list[PeakChanges]) -> None:
-    """Bring the changes of all turns to the histograms, in the order of their samples."""
-    if changes:
-        whole = PeakChanges.of(changes)
-        aggregates.change_peaks(whole.rows, whole.peaks, whole.instants, whole.taken)
+def in_order(changes: list[PeakChanges]) -> Peaks:
+    """Return the changes of all turns in the order of their samples."""
+    whole = PeakChanges.of(changes) if changes else _NO_CHANGES
+    return Peaks(whole.rows, whole.peaks, whole.instants, whole.taken)

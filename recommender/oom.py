@@ -16,7 +16,7 @@ from recommender.aggregation import AggregateTable
 from recommender.amounts import scaled
 from recommender.container_table import ContainerTable
 from recommender.instants import NEVER
-from recommender.memory_peaks import PeakChanges, apply_in_order, move_windows
+from recommender.memory_peaks import PeakChanges, in_order, move_windows
 from recommender.oom_needs import note_needs
 from recommender.samples import SampleColumns, turns
 
@@ -106,5 +106,5 @@ def take_ooms(containers: ContainerTable, aggregates: AggregateTable, kills: Sam
         note_needs(aggregates, aggregate[in_time], counted.amounts, counted.instants)
         moved = move_windows(containers, aggregates, counted, is_oom=True)
         changes.append(moved.placed(positions[in_time]))
-    apply_in_order(aggregates, changes)
+    aggregates.change_peaks(*in_order(changes))
     return TakenOoms(recorded, SampleColumns(kills.containers, kills.instants, needs).select(recorded))

@@ -5,7 +5,7 @@ Spec: recommender 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, overload
@@ -67,27 +67,11 @@ class SampleColumns:
         """
         return self if flags.all() else self.select(flags)
 
-    def tell(self, told: Told | None, resource: str, accepted: Flags) -> Flags:
-        """Tell of the samples that were taken in, and return which these are, bool[n].
-
-        Args:
-            told: Is told; None for nobody.
-            resource: ``cpu`` or ``memory``.
-            accepted: bool[n].
-        """
-        if told is not None:
-            told(self.those(accepted), resource)
-        return accepted
-
     def as_usage(self, *, is_cpu: bool) -> UsageColumns:
         """Return the samples as a fetch that says nothing of the other resource."""
         nothing = np.full(len(self), MISSING, dtype=np.int64)
         cpu, memory = (self.amounts, nothing) if is_cpu else (nothing, self.amounts)
         return UsageColumns(self.containers, self.instants, cpu, memory)
-
-
-Told = Callable[[SampleColumns, str], None]
-"""Is told of samples that were taken in, and of which resource they are."""
 
 
 @dataclass(frozen=True, slots=True)

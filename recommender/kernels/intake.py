@@ -47,13 +47,13 @@ class Windows(NamedTuple):
 
 
 class Peaks(NamedTuple):
-    """Peaks to add to histograms and to take from them, two at most for each sample.
+    """Peaks to add to histograms and to take from them, in this order; two at most for each sample.
 
     Args:
-        rows: int64[2n], aggregates.
-        peaks: int64[2n], bytes.
-        instants: int64[2n], ends of the windows.
-        taken: bool[2n], whether the peak is taken away.
+        rows: int64[n], aggregates.
+        peaks: int64[n], bytes.
+        instants: int64[n], ends of the windows.
+        taken: bool[n], whether the peak is taken away.
     """
 
     rows: Integers
@@ -122,7 +122,7 @@ def move_windows(samples: Samples, windows: Windows, accepted: Flags, changes: P
         samples: The batch; the container of every sample that counts has its aggregate.
         windows: Move on.
         accepted: bool[n], receives whether a sample counts.
-        changes: Receives what is left to be brought to the histograms, in the order of the samples.
+        changes: Receives what is left to be brought to the histograms; it has room for two of each sample.
 
     Returns:
         How many changes that are.

@@ -8,10 +8,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
+
+from recommender.pair import Later, Rest, do_all
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -25,21 +28,35 @@ class TwoThreads:
         self._thread = self._other.submit(threading.get_native_id)
         self._elsewhere = Elsewhere.on_this_system()
 
-    def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]:
-        """Return what both pieces come to, once both are done.
+    def __call__(self, first: Callable[[Later], A], second: Callable[[Later], B], /) -> tuple[A, B]:
+        """Return what both pieces come to, once all is done.
+
+        Whoever is done with a piece takes of what was left for later, until nothing is.
 
         Raises:
-            Exception: What the first one has raised, else what the second one has.
+            Exception: What the first one has raised, or what was left and done after it, else what the second one has.
+                What is left then stays undone.
         """
         if self._elsewhere is not None:
             self._elsewhere.place(self._thread.result())
-        running = self._other.submit(second)
+        left: deque[Rest] = deque()
+        running = self._other.submit(_done, second, left)
         try:
-            found = first()
+            found = _done(first, left)
+        except BaseException:
+            left.clear()
+            raise
         finally:
             # Whoever catches the failure of one piece finds none of the other one under way.
             wait([running])
         return found, running.result()
+
+
+def _done(piece: Callable[[Later], A], left: deque[Rest]) -> A:
+    """Return what a piece comes to, and do of what is left as much as comes to hand."""
+    found = piece(left.append)
+    do_all(left)
+    return found
 
 
 class Elsewhere:

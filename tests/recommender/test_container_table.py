@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from recommender.container_table import NO_AGGREGATE, NO_CONTAINER, ContainerTable
@@ -66,9 +67,38 @@ def test_the_aggregates_of_a_batch_follow_what_containers_feed() -> None:
     first = table.feeding(rows)
     assert (first.rows.tolist(), first.distinct.tolist(), first.counts.tolist()) == ([5, 7, 5], [5, 7], [2, 1])
     assert table.feeding(rows) is first
-    table.aggregate[rows[0]] = 7
+    table.feed(rows[:1], 7)
     assert table.feeding(rows).rows.tolist() == [7, 7, 5]
     assert table.feeding(rows[:1]).distinct.tolist() == [7]
+
+
+def test_what_a_batch_feeds_is_that_of_this_batch() -> None:
+    table = ContainerTable()
+    rows = integers(*(table.create(number) for number in (5, 7, 5)))
+    for batch, fed in ((rows, [5, 7, 5]), (rows[1:], [7, 5]), (rows[:2], [5, 7]), (rows.copy(), [5, 7, 5])):
+        assert table.are_distinct(batch)
+        assert table.feeding(batch).rows.tolist() == fed
+
+
+def test_that_a_container_is_bare_is_known_after_each_change() -> None:
+    table = ContainerTable()
+    assert not table.is_any_bare()
+    rows = integers(*(table.create(number) for number in (5, NO_AGGREGATE, 6)))
+    assert table.is_any_bare()
+    table.feed(rows[1:2], 3)
+    assert not table.is_any_bare()
+    table.feed(np.array([True, False, False, *[False] * (len(table.aggregate) - 3)]), NO_AGGREGATE)
+    assert table.is_any_bare()
+    table.release(int(rows[0]))
+    assert not table.is_any_bare()
+
+
+def test_only_the_table_changes_what_containers_feed() -> None:
+    table = ContainerTable(1)
+    for number in range(3):
+        row = table.create(number)
+        with pytest.raises(ValueError, match="read-only"):
+            table.aggregate[row] = 7
 
 
 def test_a_container_without_an_aggregate_feeds_none() -> None:

@@ -172,7 +172,7 @@ def test_peaks_move_to_other_aggregates() -> None:
         one.memory(T0, 400 * MI, container=container, pod="p0")
     rows = integers(*(one.row(name, "p0") for name in ("main", "fresh", "bare")))
     old, aggregates = one.aggregate(pod="p0"), one.model.aggregates
-    one.model.containers.aggregate[rows[2]] = NO_AGGREGATE
+    one.model.containers.feed(rows[2:], NO_AGGREGATE)
     heirs = integers(*(aggregates.create(0) for _ in range(3)))
     carry_peaks(one.model.containers, aggregates, rows, heirs)
     assert filled(aggregates.memory, old) == {}
