@@ -16,7 +16,7 @@ from e2e.cluster.documents import JsonObject, JsonValue, at, objects_at, text_at
 from e2e.cluster.errors import ClusterError
 from e2e.deployment import CHART, PROCESSES
 from e2e.installation import MANIFESTS, NAMESPACE, Group
-from tests.manifests.rendering import reference, rendered
+from tests.manifests.rendering import as_one_line, reference, rendered
 
 _GROUPS = pytest.mark.parametrize("group", Group, ids=lambda group: group.name.lower())
 
@@ -43,15 +43,6 @@ def _deployments(program: Path, values: Mapping[str, object]) -> dict[str, JsonV
     return {name: at(item, "spec", "template", "spec") for (kind, _, name), item in found if kind == "Deployment"}
 
 
-def _as_one_line(value: JsonValue) -> JsonValue:
-    """A document with a space for each run of white space: Kustomize folds long expressions anew, CEL does not care."""
-    if isinstance(value, dict):
-        return {name: _as_one_line(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_as_one_line(item) for item in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
 @_GROUPS
 def test_it_makes_what_kustomize_makes(program: Path, group: Group) -> None:
     """Spec: product:9."""
@@ -60,7 +51,7 @@ def test_it_makes_what_kustomize_makes(program: Path, group: Group) -> None:
     made = _template(program, {"apiGroup": group.value, "namespace": {"create": True}, "crds": {"keep": False}})
     assert set(made) == set(expected)
     for name, item in expected.items():
-        assert _as_one_line(made[name]) == _as_one_line(item), name
+        assert as_one_line(made[name]) == as_one_line(item), name
 
 
 @_GROUPS

@@ -56,3 +56,12 @@ def container(deployment: Schema) -> Schema:
 def texts(value: Json) -> list[str]:
     """A list of strings."""
     return [str(entry) for entry in as_list(value)]
+
+
+def as_one_line(value: Json) -> Json:
+    """A document with a space for each run of white space: Kustomize folds long expressions anew, nobody else cares."""
+    if isinstance(value, dict):
+        return {name: as_one_line(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [as_one_line(item) for item in value]
+    return " ".join(value.split()) if isinstance(value, str) else value

@@ -15,7 +15,7 @@ import yaml
 from evenkeel.cli.document_metrics import families
 from evenkeel.crd.schema import Json, Schema
 from tests.manifests.promql import names, selectors
-from tests.manifests.rendering import MANIFESTS, OWN, of_kind, rendered, texts
+from tests.manifests.rendering import MANIFESTS, OWN, as_one_line, of_kind, rendered, texts
 from tests.manifests.structural import as_list, as_object, at
 
 FOLDER = MANIFESTS / "monitoring"
@@ -92,10 +92,6 @@ def known() -> dict[str, frozenset[str]]:
             labels = shared | set(as_object(at(metric, "each", "gauge", "labelsFromPath")))
             found[f"{resource['metricNamePrefix']}_{metric['name']}"] = frozenset(labels)
     return found
-
-
-def _as_one_line(value: Json) -> str:
-    return " ".join(json.dumps(value, sort_keys=True).replace("\\n", " ").split())
 
 
 @pytest.mark.parametrize("expression", expressions())
@@ -216,7 +212,14 @@ def test_the_operators_rules_are_the_plain_ones() -> None:
     written = as_object(yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text()))
     assert written["spec"] == RULES
     (rule,) = of_kind("monitoring", "PrometheusRule").values()
-    assert _as_one_line(rule["spec"]) == _as_one_line(RULES), "Kustomize folds anew, which PromQL does not care for"
+    assert as_one_line(rule["spec"]) == as_one_line(RULES), "Kustomize folds anew, which PromQL does not care for"
+
+
+@pytest.mark.parametrize("name", ["rules.yaml", "dashboard.json"])
+def test_the_chart_has_the_same_files(name: str) -> None:
+    """A chart can read no file outside of itself; e2e/test_observability.py renders it."""
+    copied = MANIFESTS / "helm" / "evenkeel" / "monitoring" / name
+    assert copied.read_text() == (FOLDER / name).read_text(), f"copy manifests/monitoring/{name} to {copied.parent}"
 
 
 def test_the_dashboard_comes_as_a_config_map_for_the_sidecar() -> None:
