@@ -19,7 +19,6 @@ from tests.forking import preload
 MIB = 1 << 20
 _STORMY_SHARE = 0.6
 """Of the real time, what the troubles get; the rest is for the calm after them and for the days without."""
-_CALM_HOURS = 6.0
 
 
 def main() -> int:
@@ -27,19 +26,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m e2e.chaos", description="Faults and kills at random.")
     parser.add_argument("--minutes", type=float, default=60.0, help="real time, about (default 60)")
     parser.add_argument("--seed", type=int, help="of everything that is left to chance (default: at random)")
+    parser.add_argument("--calm-hours", type=float, default=6.0, help="simulated, after the troubles (default 6)")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     preload()
     print(f"chaos: seed {seed}, {options.minutes:g} minutes", flush=True)
-    return asyncio.run(_play(seed, options.minutes * 60.0))
+    return asyncio.run(_play(seed, options.minutes * 60.0, options.calm_hours))
 
 
-async def _play(seed: int, seconds: float) -> int:
+async def _play(seed: int, seconds: float, calm_hours: float) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as stormy, tempfile.TemporaryDirectory() as calm:
         days = 24.0 * 365
         course = Course(
-            Path(stormy), seed, days, _CALM_HOURS, seconds * _STORMY_SHARE, lambda line: print(line, flush=True)
+            Path(stormy), seed, days, calm_hours, seconds * _STORMY_SHARE, lambda line: print(line, flush=True)
         )
         report = await with_troubles(course)
         quiet = await without_troubles(Course(Path(calm), seed, 0.0, 0.0), report.simulated_hours)

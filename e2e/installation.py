@@ -215,6 +215,14 @@ class Installation:
         alive = {p.name: is_alive for p, is_alive in self.cluster.process_states()}
         return [p.name for p in self._processes if not alive.get(p.name, False)]
 
+    def revive(self) -> list[str]:
+        """Start what has ended anew, as a node does with containers, and name it."""
+        ended = self.ended()
+        self._processes = [process for process in self._processes if process.name not in ended]
+        for name in ended:
+            self._launch(name)
+        return ended
+
     def logs(self) -> str:
         """Return the ends of the logs."""
         return "\n".join(f"--- {p.name}\n{self.cluster.logs(p.name, lines=25)}" for p in self._processes)

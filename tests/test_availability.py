@@ -111,15 +111,16 @@ def calls_of(made: Plant, name: str, since: datetime) -> list[RecordedCall]:
     return [c for c in done if c.verb not in {"get", "list", "watch"}]
 
 
-@pytest.mark.parametrize("program", [RECOMMENDER, UPDATER])
 @pytest.mark.parametrize(
-    ("row", "way", "bound"),
+    ("row", "program", "way", "bound"),
     [
-        ("updater:M-3", "killed", LEASE_SECONDS + LOOK_SECONDS),
-        ("updater:M-3", "cut off", LEASE_SECONDS + LOOK_SECONDS),
-        ("updater:M-3", "released by an edit", LOOK_SECONDS),
-        ("updater:M-3", "stolen by an edit", LEASE_SECONDS + LOOK_SECONDS),
-        ("updater:M-3", "expired by an edit", LEASE_SECONDS + LOOK_SECONDS),
+        ("updater:M-3", UPDATER, "killed", LEASE_SECONDS + LOOK_SECONDS),
+        ("updater:M-3", UPDATER, "cut off", LEASE_SECONDS + LOOK_SECONDS),
+        ("updater:M-3", UPDATER, "released by an edit", LOOK_SECONDS),
+        ("updater:M-3", UPDATER, "stolen by an edit", LEASE_SECONDS + LOOK_SECONDS),
+        ("recommender:6.1", RECOMMENDER, "killed", LEASE_SECONDS + LOOK_SECONDS),
+        ("recommender:6.1", RECOMMENDER, "cut off", LEASE_SECONDS + LOOK_SECONDS),
+        ("recommender:6.1", RECOMMENDER, "expired by an edit", LEASE_SECONDS + LOOK_SECONDS),
     ],
 )
 async def test_another_leads_within_the_lease_and_the_old_one_acts_no_more(
@@ -147,11 +148,11 @@ async def test_another_leads_within_the_lease_and_the_old_one_acts_no_more(
         assert made.leader(program) == new, row
 
 
-@pytest.mark.parametrize("row", ["beyond:B-31"])
-@pytest.mark.parametrize("at_call", [1, 3, 4])
-@pytest.mark.parametrize("workload", [SIX, GOING])
+@pytest.mark.parametrize(
+    ("row", "workload", "at_call"), [("beyond:B-31", SIX, 1), ("beyond:B-31", SIX, 4), ("beyond:B-31", GOING, 3)]
+)
 async def test_a_leader_killed_in_the_middle_of_its_round_leaves_nothing_to_be_done_twice(
-    tmp_path: Path, row: str, at_call: int, workload: Workload
+    tmp_path: Path, row: str, workload: Workload, at_call: int
 ) -> None:
     async with running(tmp_path, UPDATER, workload) as made:
         watchman = Watchman(made, {workload.name: workload})
