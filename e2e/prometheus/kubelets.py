@@ -67,7 +67,7 @@ class Scraper:
 
     def _value(self, query: str) -> float | None:
         """Return the value of a query that has one at most."""
-        answer = json.loads(_asked(self.cluster, f"/api/v1/query?query={quote(query)}"))
+        answer = json.loads(asked(self.cluster, f"/api/v1/query?query={quote(query)}"))
         found = objects_at(answer, "data", "result")
         return float(str(at(found[0], "value", 1))) if found else None
 
@@ -118,13 +118,14 @@ def scraping(cluster: Cluster, programs: Programs, folder: Path) -> Iterator[Scr
     ]
     process = cluster.start_process("prometheus", words)
     try:
-        wait_for(lambda: _asked(cluster, "/-/ready"), _READY_SECONDS, f"Prometheus\n{cluster.logs('prometheus')}")
+        wait_for(lambda: asked(cluster, "/-/ready"), _READY_SECONDS, f"Prometheus\n{cluster.logs('prometheus')}")
         yield scraper
     finally:
         cluster.stop_process(process)
 
 
-def _asked(cluster: Cluster, path: str) -> str:
+def asked(cluster: Cluster, path: str) -> str:
+    """Return what Prometheus answers to a GET of a path, from inside of the cluster's network namespace."""
     command = cluster.namespace_command([sys.executable, "-c", _ASK, f"{ADDRESS}{path}"])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-500:]
