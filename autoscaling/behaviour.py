@@ -239,7 +239,7 @@ class Behaviour:
         "B-1, cases 17, 18",
         "A VPA whose target cannot be resolved for a while, or whose target's selector changes, keeps its history and "
         "its recommendation, and ConfigUnsupported says what is wrong; one that another recommender has served takes "
-        "over what that has stored, and overwrites nothing written since. Otherwise history starts anew and replaces it.",
+        "over what that stored, and overwrites nothing written since. Otherwise history starts anew and replaces it.",
     )
     native_sidecars: bool = _switch(
         "B-16, case 26",
