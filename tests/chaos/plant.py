@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
 from evenkeel.simulator.faults import DropConnection, Fault
 from evenkeel.simulator.kubelet.settings import Amounts, NodeSettings
-from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepSettings
+from evenkeel.simulator.lockstep.coordinator import Lockstep, LockstepError, LockstepSettings
 from evenkeel.simulator.lockstep.serving import serve_lockstep
 from evenkeel.simulator.manifests import Manifests, read_manifests
 from evenkeel.simulator.processes.program import Invocation, RunningProgram, Starter
@@ -94,12 +92,12 @@ class Plant:
         for name in names:
             program = RunningProgram(self._invocation(name), self.settings.folder, self.settings.starter)
             self.running[name] = program
-        deadline = time.monotonic() + _REAL_SECONDS
-        while missing := set(names) - set(self.lockstep.participants):
-            ended = [name for name in missing if self.running[name].status is not None]
-            assert not ended, self.last_words(ended[0])
-            assert time.monotonic() < deadline, f"{missing} did not start"
-            await asyncio.sleep(0.01)
+        try:
+            # The clock stands still until all that are expected have joined.
+            await self.lockstep.settle()
+        except LockstepError as error:
+            error.add_note("\n".join(map(self.last_words, names)))
+            raise
 
     async def run(self, seconds: float, *, step_seconds: float = 1.0) -> None:
         """Let time pass, and after each step see to what has ended meanwhile."""
@@ -179,11 +177,7 @@ class Plant:
 
     async def _ended(self, name: str) -> None:
         """Wait for the end of a replica that does not live by the clock any more."""
-        program, deadline = self.running[name], time.monotonic() + _REAL_SECONDS
-        while program.status is None:
-            assert time.monotonic() < deadline, f"{name} left and did not end: {self.last_words(name)}"
-            await asyncio.sleep(0.01)
-        self.statuses.append((name, program.status))
+        self.statuses.append((name, await self.running[name].wait(_REAL_SECONDS)))
         self._read_log(name)
         del self.running[name]
         self._ports.pop(name, None)

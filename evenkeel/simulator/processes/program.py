@@ -101,6 +101,14 @@ class RunningProgram:
         """Send the signal that a node sends."""
         self._process.terminate()
 
+    async def wait(self, seconds: float) -> int:
+        """Wait until it has ended by itself, and return its exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time.
+        """
+        return await asyncio.to_thread(self._process.wait, seconds)
+
     async def end(self, seconds: float = _TERM_SECONDS) -> None:
         """Ask it to end, and kill it when it does not in time."""
         self.ask_to_end()
