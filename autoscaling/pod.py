@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
+from typing import Final
 
+from autoscaling.names import first_named
 from autoscaling.objectref import ObjectRef
 from autoscaling.placement import Placement
 from autoscaling.resources import NO_RESOURCES, ContainerResources, ResourceList
@@ -124,6 +127,10 @@ class ContainerStatus:
         return {**(in_force or {}), **(self.allocated or {})}
 
 
+_CONTAINER_NAME: Final[Callable[[Container], str]] = attrgetter("name")
+_STATUS_NAME: Final[Callable[[ContainerStatus], str]] = attrgetter("name")
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
     """A pod as one process saw it at one moment.
@@ -175,11 +182,11 @@ class Pod:
 
     def container(self, name: str) -> Container | None:
         """Return the one of ``containers`` with this name, None where there is none."""
-        return next((c for c in self.containers if c.name == name), None)
+        return first_named(self.containers, name, _CONTAINER_NAME)
 
     def status_of(self, name: str) -> ContainerStatus | None:
         """Return the one of ``statuses`` with this name, None where there is none."""
-        return next((s for s in self.statuses if s.name == name), None)
+        return first_named(self.statuses, name, _STATUS_NAME)
 
     def path_of(self, index: int) -> str:
         """Return the JSON pointer to one of ``containers``, by its index there."""

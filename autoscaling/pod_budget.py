@@ -94,12 +94,12 @@ class Budget:
 
         Spec: beyond:B-12, beyond:B-17.
         """
-        values = [move.floor for move in moves]
+        values = _Amounts.of([move.floor for move in moves], self.stages)
         self._raise(values, moves, grain)
         self._fall(values, moves, grain)
-        return tuple(values)
+        return tuple(values.pairs)
 
-    def _raise(self, values: list[Pair], moves: Sequence[Move], grain: int) -> None:
+    def _raise(self, values: _Amounts, moves: Sequence[Move], grain: int) -> None:
         """Let rises go as far as they may, in place; who cannot go one grain is left where it is."""
         rising = [index for index, move in enumerate(moves) if move.is_rise]
         still = frozenset(index for index in rising if self._steps_up(values, index, moves[index].new, grain))
@@ -113,21 +113,19 @@ class Budget:
             goal = moves[index].new
             values[index] = _risen_by(values[index], goal, self._steps_up(values, index, goal, grain) * grain)
 
-    def _share(
-        self, values: list[Pair], moves: Sequence[Move], still: frozenset[int]
-    ) -> tuple[Fraction, frozenset[int]]:
+    def _share(self, values: _Amounts, moves: Sequence[Move], still: frozenset[int]) -> tuple[Fraction, frozenset[int]]:
         """Return the share of their way that all may go, and whom the bound behind that stops."""
         share, held = Fraction(1), frozenset[int]()
         for side, most in self.most:
-            for stage in self.stages:
+            for number, stage in enumerate(self.stages):
                 gaps = {i: moves[i].new.on(side) - values[i].on(side) for i in still & stage.members}
                 rise = sum(gaps.values())
-                room = max(most - self._total(values, stage, side), 0)
+                room = max(most - values.total(number, side), 0)
                 if rise > room and Fraction(room, rise) < share:
                     share, held = Fraction(room, rise), frozenset(i for i, gap in gaps.items() if gap > 0)
         return share, held
 
-    def _fall(self, values: list[Pair], moves: Sequence[Move], grain: int) -> None:
+    def _fall(self, values: _Amounts, moves: Sequence[Move], grain: int) -> None:
         """Take back what falls too far, in place; who cannot go one grain is left where it began."""
         goals = {index: values[index] for index, move in enumerate(moves) if not move.is_rise}
         for index in goals:
@@ -142,14 +140,14 @@ class Budget:
             values[index] = _fallen_by(values[index], goal, self._steps_down(values, index, goal, grain) * grain)
 
     def _lift(
-        self, values: list[Pair], moves: Sequence[Move], falling: Collection[int], bound: tuple[Side, int], grain: int
+        self, values: _Amounts, moves: Sequence[Move], falling: Collection[int], bound: tuple[Side, int], grain: int
     ) -> None:
         """Take the same share of all falls back until the sums are large enough on one side, in place."""
         side, least = bound
         shares = [Fraction(0)]
-        for stage in self.stages:
+        for number, stage in enumerate(self.stages):
             fall = sum(moves[i].begin.on(side) - values[i].on(side) for i in stage.members.intersection(falling))
-            short = least - self._total(values, stage, side)
+            short = least - values.total(number, side)
             if short <= 0:
                 return
             if short <= fall:
@@ -157,46 +155,109 @@ class Budget:
         for index in falling:
             values[index] = _fallen(moves[index].begin, values[index], max(shares), grain)
 
-    def _steps_up(self, values: Sequence[Pair], index: int, goal: Pair, grain: int) -> int:
+    def _steps_up(self, values: _Amounts, index: int, goal: Pair, grain: int) -> int:
         """Return how many grains one container may rise while the others stay."""
         old = values[index]
         gaps = {side: goal.on(side) - old.on(side) for side in Side}
+        rooms = [
+            (side, most - (values.total(number, side) - old.on(side)))
+            for side, most in self.most
+            if gaps[side] > 0
+            for number in values.stages_of[index]
+        ]
 
         def is_within(steps: int) -> bool:
             """Say whether no sum that grows is too large then."""
-            new = _replaced(values, index, _risen_by(old, goal, steps * grain))
-            bound = [(side, most) for side, most in self.most if gaps[side] > 0]
-            mine = [stage for stage in self.stages if index in stage.members]
-            return all(self._total(new, stage, side) <= most for side, most in bound for stage in mine)
+            new = _risen_by(old, goal, steps * grain)
+            return all(new.on(side) <= room for side, room in rooms)
 
         return _most_steps(max(gaps.values()), grain, is_within)
 
-    def _steps_down(self, values: Sequence[Pair], index: int, goal: Pair, grain: int) -> int:
+    def _steps_down(self, values: _Amounts, index: int, goal: Pair, grain: int) -> int:
         """Return how many grains one container may fall while the others stay."""
         old = values[index]
         gaps = {side: old.on(side) - goal.on(side) for side in Side}
+        needs = [
+            (side, need)
+            for side, least in self.least
+            if gaps[side] > 0 and (need := values.need(index, side, least)) is not None
+        ]
 
         def is_within(steps: int) -> bool:
             """Say whether no sum that falls is too small then."""
-            new = _replaced(values, index, _fallen_by(old, goal, steps * grain))
-            return all(self._largest(new, side) >= least for side, least in self.least if gaps[side] > 0)
+            new = _fallen_by(old, goal, steps * grain)
+            return all(new.on(side) >= need for side, need in needs)
 
         return _most_steps(max(gaps.values()), grain, is_within)
 
-    def _largest(self, values: Sequence[Pair], side: Side) -> int:
-        """Return what the largest stage comes to on one side."""
-        return max(self._total(values, stage, side) for stage in self.stages)
 
-    @staticmethod
-    def _total(values: Sequence[Pair], stage: Stage, side: Side) -> int:
+@dataclass(slots=True)
+class _Amounts:
+    """Amounts of containers on their way, and what each stage comes to; a pod may have a thousand of them.
+
+    Args:
+        pairs: By container.
+        stages_of: For each container, the stages that it is a member of, by number.
+        totals: Of each stage by its number, on either side.
+    """
+
+    pairs: list[Pair]
+    stages_of: list[list[int]]
+    totals: list[dict[Side, int]]
+
+    @classmethod
+    def of(cls, pairs: list[Pair], stages: Sequence[Stage]) -> _Amounts:
+        """Add up amounts as they are."""
+        stages_of: list[list[int]] = [[] for _ in pairs]
+        for number, stage in enumerate(stages):
+            for index in stage.members:
+                stages_of[index].append(number)
+        totals = [
+            {side: stage.fixed.on(side) + sum(pairs[index].on(side) for index in stage.members) for side in Side}
+            for stage in stages
+        ]
+        return cls(pairs, stages_of, totals)
+
+    def __getitem__(self, index: int) -> Pair:
+        """Return the amounts of one container."""
+        return self.pairs[index]
+
+    def __setitem__(self, index: int, pair: Pair) -> None:
+        """Change the amounts of one container."""
+        old, self.pairs[index] = self.pairs[index], pair
+        for number in self.stages_of[index]:
+            for side in Side:
+                self.totals[number][side] += pair.on(side) - old.on(side)
+
+    def total(self, number: int, side: Side) -> int:
         """Return what a stage comes to on one side."""
-        return stage.fixed.on(side) + sum(values[index].on(side) for index in stage.members)
+        return self.totals[number][side]
+
+    def need(self, index: int, side: Side, least: int) -> int | None:
+        """Return what a container must have for the largest stage to come to so much; None where it need have nothing.
+
+        What it must have may be more than there is.
+        """
+        mine, own = self.stages_of[index], self.pairs[index].on(side)
+        others = (total[side] for number, total in enumerate(self.totals) if number not in mine)
+        if any(total >= least for total in others):
+            return None
+        if not mine:
+            return least + own
+        return least - max(self.totals[number][side] - own for number in mine)
 
 
 def _most_steps(gap: int, grain: int, is_allowed: Callable[[int], bool]) -> int:
     """Return the largest number of grains within a gap that is allowed, where all smaller ones are, too."""
-    # Amounts have no largest number, so that ranges, which have, cannot be searched in.
+    # Amounts have no largest number, so that ranges, which have, cannot be searched in; and what is allowed is mostly
+    # all or next to nothing, however large the numbers are.
     least, most = 0, -(-gap // grain)
+    if most > 0 and is_allowed(most):
+        return most
+    step = 1
+    while step < most and is_allowed(step):
+        least, step = step, 2 * step
+    most = max(min(step, most) - 1, 0)
     while least < most:
         middle = (least + most + 1) // 2
         if is_allowed(middle):
@@ -204,11 +265,6 @@ def _most_steps(gap: int, grain: int, is_allowed: Callable[[int], bool]) -> int:
         else:
             most = middle - 1
     return least
-
-
-def _replaced(values: Sequence[Pair], index: int, value: Pair) -> list[Pair]:
-    """Return amounts of containers with one of them changed."""
-    return [*values[:index], value, *values[index + 1 :]]
 
 
 def _risen_by(value: Pair, goal: Pair, amount: int) -> Pair:

@@ -49,8 +49,9 @@ def scale_beside_others(pod: Pod, recommendation: Recommendation, item: LimitRan
     """
     entries = list(recommendation.containers)
     for resource in CONTROLLED:
-        scaled = tuple(c for c in pod.containers if _is_recommended(recommendation, c, resource))
-        others = tuple(c for c in pod.containers if c not in scaled)
+        are_scaled = [_is_recommended(recommendation, c, resource) for c in pod.containers]
+        scaled = tuple(c for c, is_scaled in zip(pod.containers, are_scaled, strict=True) if is_scaled)
+        others = tuple(c for c, is_scaled in zip(pod.containers, are_scaled, strict=True) if not is_scaled)
         left = _left_beside(pod, scaled, others, (item, resource))
         entries = _scaled(_Scaling(replace(pod, containers=scaled), left), entries, (resource,))
     return Recommendation(tuple(entries))

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Final
+
+from autoscaling.names import first_named
 from autoscaling.resources import CONTROLLED
 from autoscaling.vpa import DEFAULT_CONTAINER, ContainerPolicy, ControlledValues, ScalingMode, Vpa
+
+_CONTAINER_NAME: Final[Callable[[ContainerPolicy], str]] = attrgetter("container_name")
 
 
 def container_policy(vpa: Vpa, container: str) -> ContainerPolicy | None:
@@ -12,8 +19,10 @@ def container_policy(vpa: Vpa, container: str) -> ContainerPolicy | None:
     A policy counts whole: nothing is filled in from ``*`` (spec: limits:S2, recommender:3.2).
     """
     policies = vpa.container_policies or ()
-    exact = next((p for p in policies if p.container_name == container), None)
-    return exact or next((p for p in reversed(policies) if p.container_name == DEFAULT_CONTAINER), None)
+    exact = first_named(policies, container, _CONTAINER_NAME)
+    if exact is not None or first_named(policies, DEFAULT_CONTAINER, _CONTAINER_NAME) is None:
+        return exact
+    return next(p for p in reversed(policies) if p.container_name == DEFAULT_CONTAINER)
 
 
 def scaling_mode(policy: ContainerPolicy | None) -> ScalingMode:

@@ -138,6 +138,11 @@ class Quantity:
 ZERO = Quantity(0)
 
 
+def within_64_bits(amount: int) -> int:
+    """Return an amount, held within what a signed number of 64 bits takes, without its lowest."""
+    return max(-MAX_INT64, min(amount, MAX_INT64))
+
+
 def _decimal_exponent(text: str, suffix: str | None, exponent: str | None) -> int:
     """Return the power of ten that a suffix or an exponent stands for."""
     if exponent is None:

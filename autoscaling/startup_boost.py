@@ -13,6 +13,7 @@ from autoscaling.policy import container_policy, controlled_values
 from autoscaling.quantity import ZERO, Quantity
 from autoscaling.resources import CONTROLLED, CPU, ContainerResources, ResourceList, amount
 from autoscaling.scaling import proportional_limit
+from autoscaling.spans import stated_duration
 from autoscaling.target_resources import ContainerTarget
 from autoscaling.vpa import BoostType, ControlledValues, CpuBoost, Vpa
 
@@ -156,5 +157,5 @@ def _duration(vpa: Vpa, container: str) -> timedelta:
     policy = container_policy(vpa, container)
     for boost in (policy.startup_boost if policy else None, vpa.startup_boost):
         if boost is not None and boost.cpu is not None and boost.cpu.duration_seconds is not None:
-            return timedelta(seconds=boost.cpu.duration_seconds)
+            return stated_duration(boost.cpu.duration_seconds)
     return timedelta(0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 from typing import Final
 
+from autoscaling.names import first_named
 from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
 from autoscaling.quantity import Quantity
@@ -144,6 +146,9 @@ class ContainerRecommendation:
     uncapped_target: ResourceList | None = None
 
 
+_CONTAINER_NAME: Final[Callable[[ContainerRecommendation], str]] = attrgetter("container_name")
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """``status.recommendation``: one entry for each container."""
@@ -152,7 +157,7 @@ class Recommendation:
 
     def of(self, container: str) -> ContainerRecommendation | None:
         """Return the first entry of a container, None where there is none."""
-        return next((c for c in self.containers if c.container_name == container), None)
+        return first_named(self.containers, container, _CONTAINER_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from autoscaling.pod import Pod
 from autoscaling.policy import scaling_mode
+from autoscaling.quantity import Quantity, within_64_bits
+from autoscaling.spans import stated_duration
 from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode
 from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS
 from recommender.histogram_bank import HistogramBank, WeightChanges
-from recommender.instants import LATEST, NEVER, SECOND, nanoseconds
+from recommender.instants import LATEST, NEVER, nanoseconds
 from recommender.kernels.columns import readable
 from recommender.kernels.intake import Histories
 from recommender.kernels.suite import Kernels
@@ -37,6 +39,7 @@ Flags = NDArray[np.bool_]
 
 CPU_SAMPLE_WEIGHT: Final = 0.1
 MEMORY_PEAK_WEIGHT: Final = 1.0
+_MOST_INTERVALS: Final = 2**31 - 1
 
 UPDATE_MODES: Final[tuple[UpdateMode | None, ...]] = (None, *UpdateMode)
 """Update mode of each code in ``AggregateTable.update_mode``; code 0 is an unset mode."""
@@ -205,13 +208,13 @@ class AggregateTable:
         if policy is None or not self.settings.per_vpa_config:
             return
         if policy.oom_bump_up_ratio is not None:
-            self.oom_ratio[row] = policy.oom_bump_up_ratio.milli_value() / 1000.0
+            self.oom_ratio[row] = _thousandths(policy.oom_bump_up_ratio)
         if policy.oom_min_bump_up is not None:
-            self.oom_bump[row] = _bytes(policy.oom_min_bump_up.milli_value() / 1000.0)
+            self.oom_bump[row] = _bytes(_thousandths(policy.oom_min_bump_up))
         if policy.memory_aggregation_interval_seconds is not None:
-            self.interval[row] = policy.memory_aggregation_interval_seconds * SECOND
+            self.interval[row] = nanoseconds(stated_duration(policy.memory_aggregation_interval_seconds))
         if policy.memory_aggregation_interval_count is not None:
-            self.interval_count[row] = policy.memory_aggregation_interval_count
+            self.interval_count[row] = min(policy.memory_aggregation_interval_count, _MOST_INTERVALS)
 
     def add_cpu(self, rows: Integers, millicores: Integers, instants: Integers) -> None:
         """Add CPU samples, in this order.
@@ -286,6 +289,11 @@ class AggregateTable:
             column[row] = max(column[row], column[other])
         self.sample_count[row] += self.sample_count[other]
         self.created[row] = min(self.created[row], self.created[other])
+
+
+def _thousandths(amount: Quantity) -> float:
+    """Return an amount as a number, from a whole number of thousandths within 64 bits."""
+    return within_64_bits(amount.milli_value()) / 1000.0
 
 
 def _bytes(amount: float) -> int:

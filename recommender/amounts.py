@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaling.quantity import Format, Quantity
+from autoscaling.quantity import Format, Quantity, within_64_bits
 from autoscaling.resources import CPU
 
 Floats = NDArray[np.float64]
@@ -89,4 +89,4 @@ def from_quantity(quantity: Quantity | None, resource: str) -> int:
     """Return a quantity as an amount, rounded up; 0 where there is none."""
     if quantity is None:
         return 0
-    return quantity.milli_value() if resource == CPU else quantity.value()
+    return within_64_bits(quantity.milli_value() if resource == CPU else quantity.value())

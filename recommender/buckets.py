@@ -112,7 +112,7 @@ class BucketScheme:
         """Return the bucket of whole amounts; the same as of their values, in a tenth of the time.
 
         Args:
-            amounts: int64[...], millicores or bytes, 0 to 10**14.
+            amounts: int64[...], millicores or bytes, at least 0.
 
         Returns:
             int16[...] of the same shape, 0 to ``count - 1``. Empty in, empty out.
@@ -121,7 +121,8 @@ class BucketScheme:
             return self.small.take(amounts, mode="clip")
         cell = (amounts.astype(np.float64).view(np.int64) >> _CELL_SHIFT) - _FIRST_CELL
         bucket = self.cells.take(cell, mode="clip")
-        bucket += amounts >= self.amounts_beyond.take(bucket)
+        # Nothing is beyond the last bucket, not even the largest number that there is.
+        bucket += np.minimum(amounts, _NEVER - 1) >= self.amounts_beyond.take(bucket)
         return bucket.astype(np.int16)
 
     def _find_amounts_beyond(self) -> Integers:

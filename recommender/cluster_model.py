@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from autoscaling.matching import Selector
 from autoscaling.pod import Container, Pod, PodPhase
 from autoscaling.policy import container_policy
+from autoscaling.quantity import within_64_bits
 from autoscaling.resources import MEMORY
 from autoscaling.vpa import Vpa
 from recommender.aggregation import AggregateTable, Basis, KeyFunction, SharingKey, by_all_labels
@@ -144,7 +145,7 @@ class ClusterModel:
             self._pod_of[row] = state
             self.containers_version += 1
         request = pod.actual_resources(container).request(MEMORY)
-        self.containers.memory_request[row] = request.value()
+        self.containers.memory_request[row] = within_64_bits(request.value())
 
     def forget_pod(self, namespace: str, name: str) -> None:
         """Remove a pod; its aggregates stay."""

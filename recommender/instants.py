@@ -42,12 +42,14 @@ def instant(moment: datetime | None) -> int:
     """Return a moment as nanoseconds since the Unix epoch; ``NEVER`` for None.
 
     Args:
-        moment: An aware datetime; outside the years 1678 to 2099 the nearest instant in range is taken.
+        moment: In UTC where it names no time zone; outside the years 1678 to 2099 the nearest instant in range.
 
     The time of a round is asked for with each of its pods, so that what is made of moments is kept.
     """
     if moment is None:
         return NEVER
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
     return max(NEVER + 1, min(LATEST_MOMENT, (moment - _EPOCH) // _MICROSECOND * 1000))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoscaling.ownership import pod_controller
 from autoscaling.pod import Container, ContainerStatus, Pod, Termination
+from autoscaling.quantity import within_64_bits
 from autoscaling.resources import MEMORY
 from recommender.oom import OomRecord
 
@@ -75,5 +76,6 @@ def _record(pod: Pod, name: str, terminated: Termination) -> list[OomRecord]:
     if terminated.finished_at is None:
         return []
     # What a status reports counts even where the spec has no such container.
-    request = pod.actual_resources(pod.container(name) or Container(name)).request(MEMORY).value()
+    stated = pod.actual_resources(pod.container(name) or Container(name)).request(MEMORY)
+    request = within_64_bits(stated.value())
     return [OomRecord(pod.namespace, pod.name, name, terminated.finished_at, request)]

@@ -22,6 +22,9 @@ from recommender.status import VpaStatus, differs
 LONGEST_SILENCE: Final = timedelta(minutes=10)
 """After this time a changed status is written, however small the change."""
 
+_LARGEST: Final = 10**300
+"""Amounts beyond it, which somebody else has written, count as it, so that shares of them can be reckoned."""
+
 NamespacedName = tuple[str, str]
 
 
@@ -107,7 +110,7 @@ def vectors(entry: ContainerRecommendation) -> tuple[ResourceList, ...]:
 
 def _vector_moved(new: ResourceList, old: ResourceList, threshold: float) -> bool:
     return new.keys() != old.keys() or any(
-        abs(new[name].nano - old[name].nano) > threshold * abs(old[name].nano) for name in new
+        abs(new[name].nano - old[name].nano) > threshold * min(abs(old[name].nano), _LARGEST) for name in new
     )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from autoscaling.pod import Pod, Termination
 from autoscaling.policy import container_policy, scaling_mode
 from autoscaling.resources import CONTROLLED, ResourceList, amount
+from autoscaling.spans import stated_duration
 from autoscaling.vpa import ChangeRequirement, EvictionRequirement, Recommendation, ScalingMode, Vpa
 from updater.circumstances import Circumstances
 from updater.decision import Reason
@@ -162,7 +163,7 @@ def _oom_threshold(vpa: Vpa, settings: Settings) -> timedelta:
     seconds = vpa.update_policy.evict_after_oom_seconds if vpa.update_policy else None
     if seconds is None or not settings.is_per_vpa_config_on:
         return settings.evict_after_oom_threshold
-    return timedelta(seconds=seconds)
+    return stated_duration(seconds)
 
 
 def _is_quick(ended: Termination, threshold: timedelta, circumstances: Circumstances) -> bool:

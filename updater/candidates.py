@@ -177,7 +177,8 @@ def _assess(member: Member, assessor: Assessor, circumstances: Circumstances) ->
     pod = member.pod
     try:
         found = assessor.of(pod, circumstances.template_of(member))
-    except InvalidObjectError as error:
+    except (InvalidObjectError, ArithmeticError) as error:
+        # Amounts beyond all numbers are the pod's own trouble, or its VPA's, and nobody else's.
         return Refusal(pod.ref, Reason.INVALID_OBJECT, str(error), pod.uid)
     if (lack := _lack_of_effect(pod, circumstances)) and found.processed is not None:
         if circumstances.is_in_place_only:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.objectref import ObjectRef
+from autoscaling.spans import stated_duration
 from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import Template, Workload
 from updater.backoff import Backoff
@@ -94,4 +95,4 @@ class Circumstances:
         return self._own(policy.progress_timeout_seconds if policy else None, self.settings.progress_timeout)
 
     def _own(self, seconds: int | None, otherwise: timedelta) -> timedelta:
-        return otherwise if seconds is None or not self.settings.behaviour.timers else timedelta(seconds=seconds)
+        return otherwise if seconds is None or not self.settings.behaviour.timers else stated_duration(seconds)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autoscaling.pod import Container, Pod
+from autoscaling.quantity import within_64_bits
 from autoscaling.resources import ResourceList, in_order
 from autoscaling.vpa import ContainerRecommendation, Recommendation
 
@@ -86,8 +87,8 @@ def relative_difference(current: int, wanted: int) -> float:
         current: In thousandths.
         wanted: Likewise.
     """
-    base = float(max(current, 1))
-    return abs(base - float(wanted)) / base
+    base = float(max(within_64_bits(current), 1))
+    return abs(base - float(within_64_bits(wanted))) / base
 
 
 def _recommended_containers(

@@ -15,6 +15,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
 from autoscaling.resources import resource_texts
 from autoscaling.runtime.api_group import ApiGroup
+from autoscaling.spans import stated_time
 from autoscaling.vpa import (
     BoostType,
     ChangeRequirement,
@@ -292,7 +293,7 @@ def _vpa_snapshot(vpa: _Vpa) -> Vpa:
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         generation=metadata.generation,
-        created=metadata.creation_timestamp,
+        created=stated_time(metadata.creation_timestamp),
         labels=metadata.labels or {},
         annotations=metadata.annotations or {},
         target_ref=TargetRef(target.kind, target.name, target.api_version) if target else None,
@@ -302,7 +303,8 @@ def _vpa_snapshot(vpa: _Vpa) -> Vpa:
         startup_boost=spec.startup_boost.snapshot() if spec.startup_boost else None,
         recommendation=_recommendation_snapshot(given) if given else None,
         conditions=tuple(
-            VpaCondition(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in status.conditions or ()
+            VpaCondition(c.type, c.status, c.reason, c.message, stated_time(c.last_transition_time))
+            for c in status.conditions or ()
         ),
         observed_generation=status.observed_generation,
         strategy=_strategy(vpa),

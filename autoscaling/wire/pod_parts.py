@@ -19,6 +19,7 @@ import msgspec
 
 from autoscaling.pod import Container, ContainerStatus, Owner, ResizePolicy, Termination
 from autoscaling.resources import NO_RESOURCES, ContainerResources
+from autoscaling.spans import stated_time
 from autoscaling.wire.scalars import QuantityText, optional_resource_list
 from autoscaling.workload import Template
 
@@ -206,4 +207,8 @@ def _resources(raw: bytes) -> ContainerResources | None:
 def _termination(raw: bytes) -> Termination | None:
     """Read how a container ended."""
     ended = read_part(_TERMINATED, raw, "a container's state")
-    return None if ended is None else Termination(ended.reason, ended.started_at, ended.finished_at, ended.exit_code)
+    return (
+        None
+        if ended is None
+        else Termination(ended.reason, stated_time(ended.started_at), stated_time(ended.finished_at), ended.exit_code)
+    )

@@ -18,6 +18,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.placement import Placement
 from autoscaling.pod import ConditionStatus, ContainerStatus, Pod, PodCondition, PodPhase
 from autoscaling.sidecars import with_sidecars
+from autoscaling.spans import stated_time
 from autoscaling.wire.placements import amounts_as_a_whole, decode_placement
 from autoscaling.wire.pod_parts import (
     ABSENT,
@@ -298,7 +299,7 @@ def _snapshot(pod: _Pod, placement: Placement | None, *, counts_sidecars: bool, 
         node_name=sys.intern(spec.node_name),
         phase=_PHASES.get(status.phase, PodPhase.UNKNOWN),
         qos_class=sys.intern(status.qos_class),
-        start_time=None if is_outline else status.start_time,
+        start_time=None if is_outline else stated_time(status.start_time),
         containers=containers_of(_container_texts(spec.containers or ())),
         init_containers=init_containers_of(_container_texts(inits)) if inits else (),
         statuses=statuses_of(_status_texts(status.container_statuses or ())),
@@ -316,8 +317,8 @@ def _resized_at(raw: bytes) -> datetime | None:
     if _RESIZE_TEXT not in raw:
         return None
     entries = read_part(_MANAGED_FIELDS, raw, "metadata.managedFields") or ()
-    times = [entry.time for entry in entries if entry.subresource == _RESIZE and entry.time is not None]
-    return max(times, default=None)
+    times = [stated_time(entry.time) for entry in entries if entry.subresource == _RESIZE]
+    return max((time for time in times if time is not None), default=None)
 
 
 def _container_texts(containers: Sequence[_Container]) -> tuple[ContainerText, ...]:
@@ -358,7 +359,7 @@ def _conditions(status: _Status) -> tuple[PodCondition, ...]:
             _STATUSES.get(condition.status, ConditionStatus.UNKNOWN),
             condition.reason or "",
             condition.message or "",
-            condition.last_transition_time,
+            stated_time(condition.last_transition_time),
             condition.observed_generation,
         )
         for condition in read_part(_CONDITIONS, status.conditions, "status.conditions") or ()

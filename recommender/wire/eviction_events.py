@@ -8,7 +8,7 @@ import msgspec
 
 from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
-from autoscaling.quantity import Quantity
+from autoscaling.quantity import Quantity, within_64_bits
 from autoscaling.wire.unreadable import UNREADABLE_JSON
 from recommender.oom import OomRecord
 
@@ -66,9 +66,18 @@ def decode_eviction(raw: bytes) -> tuple[OomRecord, ...]:
     involved = event.involved_object
     try:
         return tuple(
-            OomRecord(involved.namespace, involved.name, container, created, Quantity.parse(used).value())
+            OomRecord(involved.namespace, involved.name, container, created, _bytes(used))
             for container, used, starved in zip(*lists, strict=True)
             if starved == "memory"
         )
     except InvalidQuantityError as error:
         raise InvalidObjectError(ref, str(error), remedy="it is left out") from error
+
+
+def _bytes(used: str) -> int:
+    """Read an amount; whoever may write Events decides what it says.
+
+    Raises:
+        InvalidQuantityError: It is no quantity.
+    """
+    return within_64_bits(Quantity.parse(used).value())

@@ -8,7 +8,7 @@ import msgspec
 
 from autoscaling.errors import InvalidObjectError, InvalidQuantityError
 from autoscaling.objectref import ObjectRef
-from autoscaling.quantity import MAX_INT64
+from autoscaling.quantity import within_64_bits
 from autoscaling.resources import CPU
 from autoscaling.wire.scalars import QuantityText, quantity
 from autoscaling.wire.unreadable import UNREADABLE_JSON
@@ -61,7 +61,7 @@ def decode_external(raw: bytes, ref: ObjectRef, resource: str, container_label: 
 def _amount(value: QuantityText | None, resource: str) -> int:
     """Return an amount, held within the range of an int64."""
     read = quantity("0" if value is None else value)
-    return max(-MAX_INT64, min(read.milli_value() if resource == CPU else read.value(), MAX_INT64))
+    return within_64_bits(read.milli_value() if resource == CPU else read.value())
 
 
 def _instant(timestamp: datetime | None) -> int:

@@ -41,9 +41,17 @@ class Result:
 def run(name: str, seconds: int, work: Path) -> Result:
     """Fuzz one target in a process of its own."""
     command = [sys.executable, "-m", "tests.fuzz.engine", name, str(seconds), str(work)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds + _LONGEST_START_SECONDS
-    )
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=seconds + _LONGEST_START_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return Result(name, None, 0, "it did not end in time; the machine may have had too much else to do")
     said = done.stdout + done.stderr
     executed = _EXECUTED.search(said) if done.returncode == 0 else None
     folder = work / "found" / name

@@ -130,3 +130,10 @@ def test_the_end_of_a_bucket_is_above_what_fell_into_it_by_one_step_at_most(mill
 def test_tables_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="read-only"):
         CPU_BUCKETS.starts[0] = 1.0
+
+
+def test_the_largest_number_is_in_the_last_bucket() -> None:
+    """Spec: beyond:B-32."""
+    largest = np.array([2**63 - 1, 2**63 - 2, 10**14], dtype=np.int64)
+    for scheme in (CPU_BUCKETS, MEMORY_BUCKETS):
+        assert scheme.bucket_of_amounts(largest).tolist() == [scheme.count - 1] * 3

@@ -21,6 +21,8 @@ from updater.shell.caches import Caches
 from updater.unboost import Step, UnboostContext, Verdict, is_worth_a_look, next_step, unboost
 
 RESYNC_PERIOD = timedelta(minutes=10)
+_TICK_SECONDS = 1e-6
+"""Less than any clock tells apart; sums of pauses are off by less."""
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 1000.0
 _TRIES_WITHOUT_VPA = 5
@@ -76,7 +78,7 @@ class BoostQueue:
         while True:
             self._changed.clear()
             waiting = sorted((at, key) for key, at in self.due.items() if key not in self.active)
-            if waiting and waiting[0][0] <= self.clock():
+            if waiting and waiting[0][0] <= self.clock() + _TICK_SECONDS:
                 key = waiting[0][1]
                 del self.due[key]
                 self.held.pop(key, None)
