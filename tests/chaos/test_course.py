@@ -13,7 +13,7 @@ from tests.chaos.course import Course, buckets_apart, with_troubles, without_tro
 from tests.chaos.workloads import WORKLOADS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.lengthy]
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 600
 """Of real time, for a run that hangs."""
 STORMY_HOURS, CALM_HOURS = 0.25, 0.1
 
