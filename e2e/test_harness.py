@@ -219,6 +219,7 @@ def test_the_modules_pin_the_versions_that_are_promised() -> None:
     assert "helm.sh/helm/v3 v3.22.0" in pinned["helm"]
     assert "k8s.io/kube-state-metrics/v2 v2.18.0" in pinned["kube-state-metrics"]
     assert "go.opentelemetry.io/collector/otelcol v0.165.0" in pinned["collector"]
+    assert "github.com/grafana/grafana-foundation-sdk/go v0.0.22" in pinned["dashboard"]
 
 
 @pytest.fixture

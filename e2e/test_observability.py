@@ -245,6 +245,17 @@ def test_promtool_takes_the_rules_and_sees_each_alert_fire() -> None:
     assert "SUCCESS" in told
 
 
+def test_the_dashboard_is_valid_by_the_schema_of_grafana(tmp_path: Path) -> None:
+    """Spec: product:9."""
+    program, shipped = str(build("dashboard") / "dashboard"), MONITORING / "dashboard.json"
+    run([program, str(shipped)], remedy="see what it says")
+    wrong = tmp_path / "dashboard.json"
+    wrong.write_text(shipped.read_text().replace('"expr"', '"expression"'))
+    done = subprocess.run([program, str(wrong)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1, "a mistake is noticed"
+    assert "unexpected field 'expression'" in done.stderr
+
+
 def test_the_chart_makes_what_kustomize_makes() -> None:
     """Spec: product:9."""
     switches = ",".join(f"monitoring.{name}=true" for name in ("rules", "serviceMonitors", "dashboard"))

@@ -98,6 +98,7 @@ MODULES: Mapping[str, GoModule] = {
             {"kube-state-metrics": "k8s.io/kube-state-metrics/v2"},
         ),
         GoModule("collector", _MODULES_FOLDER / "collector", {"collector": "."}),
+        GoModule("dashboard", _MODULES_FOLDER / "dashboard", {"dashboard": "."}),
     )
 }
 
