@@ -33,12 +33,7 @@ from autoscaling.vpa import (
     Vpa,
     VpaCondition,
 )
-from autoscaling.wire.scalars import (
-    QuantityText,
-    optional_resource_list,
-    quantity,
-    resource_list,
-)
+from autoscaling.wire.scalars import QuantityText, optional_resource_list, quantity, resource_list
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Amounts = dict[str, QuantityText]
