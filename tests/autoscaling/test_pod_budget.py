@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -128,3 +130,13 @@ def test_settled_again_nothing_changes(drawn: tuple[Budget, list[Move], int]) ->
     values = budget.settled(moves, grain)
     again = [Move(value, each.new) for value, each in zip(values, moves, strict=True)]
     assert budget.settled(again, grain) == values
+
+
+@pytest.mark.parametrize("most", [1500, 10**18])
+def test_a_thousand_containers_take_no_thousand_times_as_long(most: int) -> None:
+    """Spec: beyond:B-32."""
+    moves = [move((1, 2), (10**308, 10**308))] * 1000
+    begun = time.process_time()
+    settled = Budget(together(1000), ((REQUESTS, most), (LIMITS, 10**310)), ((REQUESTS, 1000),)).settled(moves, 1)
+    assert time.process_time() - begun < 10.0
+    assert sum(pair.request for pair in settled) <= most

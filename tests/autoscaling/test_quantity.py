@@ -152,3 +152,24 @@ def test_rounding_never_loses_and_gains_less_than_one_step(nano: int, form: Form
 def test_order_is_that_of_the_amounts(texts: list[str]) -> None:
     quantities = sorted(Quantity.parse(text) for text in texts)
     assert [q.nano for q in quantities] == sorted(q.nano for q in quantities)
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ("beyond:B-32", "9" * 1001),
+        ("beyond:B-32", "0." + "1" * 1000),
+        ("beyond:B-32", "1e" + "9" * 5000),
+        ("beyond:B-32", "x" * 100_000),
+    ],
+)
+def test_nobody_means_a_thousand_digits(row: str, text: str) -> None:
+    with pytest.raises(InvalidQuantityError) as refused:
+        Quantity.parse(text)
+    assert len(str(refused.value)) < 200, row
+
+
+@pytest.mark.parametrize("text", ["9" * 1000, "1e" + "0" * 5000 + "3", "0" * 5000 + "7", "1e-" + "0" * 9 + "3"])
+def test_zeros_that_say_nothing_do_not_count(text: str) -> None:
+    """Spec: api:6."""
+    assert Quantity.parse(str(Quantity.parse(text))) == Quantity.parse(text)

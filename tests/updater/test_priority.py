@@ -13,7 +13,7 @@ from autoscaling.pod import Container
 from autoscaling.vpa import ContainerRecommendation, Recommendation
 from tests.builders import amounts, container, pod, recommended
 from tests.updater.situations import annotated, reporting, small
-from updater.priority import Priority, observed_containers, score
+from updater.priority import Priority, observed_containers, relative_difference, score
 
 
 def bare(name: str, target: str) -> ContainerRecommendation:
@@ -137,3 +137,17 @@ def test_difference_is_that_of_the_sums(pairs: list[tuple[int, int]]) -> None:
     requests, wanted = sum(r for r, _ in pairs), sum(t for _, t in pairs)
     assert found.difference == abs(float(requests) - float(wanted)) / float(requests)
     assert found.is_scale_up is any(t > r for r, t in pairs)
+
+
+@pytest.mark.parametrize(
+    ("row", "current", "wanted", "expected"),
+    [
+        ("updater:P-5", 100, 150, 0.5),
+        ("updater:P-5", 0, 2, 1.0),
+        ("beyond:B-32", 10**400, 10**400, 0.0),
+        ("beyond:B-32", 1, 10**400, float(2**63 - 2)),
+        ("beyond:B-32", 1, -(10**400), float(2**63)),
+    ],
+)
+def test_a_difference_is_a_number_whatever_was_asked_for(row: str, current: int, wanted: int, expected: float) -> None:
+    assert relative_difference(current, wanted) == expected, row
