@@ -43,6 +43,9 @@ class Intake:
     def cpu(self, samples: SampleColumns) -> tuple[Flags, SampleColumns]:
         """Take in CPU samples, in this order.
 
+        Args:
+            samples: In millicores.
+
         Returns:
             bool[n], which count, and these.
         """
@@ -52,6 +55,9 @@ class Intake:
 
     def memory(self, samples: SampleColumns) -> tuple[Flags, SampleColumns]:
         """Take in samples of memory use, in this order.
+
+        Args:
+            samples: In bytes.
 
         Returns:
             bool[n], which count, and these.
