@@ -79,6 +79,7 @@ class Intake:
             usage = usage.with_feeding(self.containers)
 
         def of_cpu(later: Later) -> Flags:
+            """Take in the CPU samples, which is the longest piece: what comes after is left to whoever has time."""
             accepted, counted = self._accept_cpu(usage.cpu_samples(), split)
             if told is not None:
                 later(lambda: told(counted, CPU))
@@ -86,6 +87,7 @@ class Intake:
             return accepted
 
         def of_memory(later: Later) -> Flags:
+            """Take in the memory samples."""
             accepted, counted, peaks = self._accept_memory(usage.memory_samples(), split)
             later(lambda: self.aggregates.change_peaks(*peaks))
             if told is not None:
