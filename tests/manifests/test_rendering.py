@@ -27,8 +27,13 @@ from tests.manifests.rendering import (
 from tests.manifests.structural import as_list, as_object, at
 
 _PROCESSES = ("evenkeel-recommender", "evenkeel-updater", "evenkeel-admission-controller")
+# What other programs than the API server read: Prometheus, promtool, kube-state-metrics and a Collector.
+_PLAIN = {
+    MANIFESTS / "monitoring" / name
+    for name in ("rules.yaml", "rules.test.yaml", "kube-state-metrics.yaml", "collector.yaml")
+}
 # What lies in the chart is for helm, and mostly no YAML before helm has read it.
-_FILES = sorted(path for path in MANIFESTS.rglob("*.yaml") if MANIFESTS / "helm" not in path.parents)
+_FILES = sorted(path for path in {*MANIFESTS.rglob("*.yaml")} - _PLAIN if MANIFESTS / "helm" not in path.parents)
 _FOLDERS = sorted(str(path.parent.relative_to(MANIFESTS)) for path in MANIFESTS.rglob("kustomization.yaml"))
 
 _EVERY_DEPLOYMENT = pytest.mark.parametrize(
@@ -52,6 +57,10 @@ def test_every_folder_renders(folder: str) -> None:
     references = [reference(item) for item in rendered(folder)]
     assert references
     assert len(references) == len(set(references))
+
+
+def test_what_others_read_is_there() -> None:
+    assert all(path.is_file() for path in _PLAIN)
 
 
 def test_every_file_is_in_some_folder_that_renders() -> None:
