@@ -200,7 +200,12 @@ class Connection:
 
 def _proxy_of_environment(server: str) -> str | None:
     """Return the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for a server."""
-    address = urlsplit(server)
+    try:
+        address = urlsplit(server)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"API server {server}: is no address: {error}; correct clusters[].cluster.server"
+        ) from error
     if not address.hostname or proxy_bypass(address.hostname):
         return None
     return getproxies().get(address.scheme)
