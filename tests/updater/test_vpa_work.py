@@ -153,7 +153,7 @@ def test_patches_of_both_profiles() -> None:
     (plain,) = replace(scene, settings=replace(GATES_ON, behaviour=UPSTREAM)).played().decisions
     assert guarded.patches is not None
     assert plain.patches is not None
-    assert guarded.patches.resize[2:] == plain.patches.resize
+    assert guarded.patches.resize[3:] == plain.patches.resize
     assert guarded.patches.annotations[1:] == plain.patches.annotations
     assert {o.verb for o in plain.patches.resize} == {PatchVerb.ADD}
     assert sent(plain.patches.resize) == [

@@ -35,6 +35,7 @@ def test_a_page_that_does_not_mark_it_is_refused(gone: str) -> None:
     [
         ("decisions.md", "-m evenkeel.cli.document_decisions"),
         ("flags.md", "-m evenkeel.cli.document_flags"),
+        ("metrics.md", "-m evenkeel.cli.document_metrics"),
         ("parity.md", "-m evenkeel.cli.document_switches docs/parity.md"),
         ("performance.md", "-m bench.report docs/performance.md"),
     ],
@@ -47,4 +48,4 @@ def test_make_docs_writes_every_generated_page(page: str, writer: str) -> None:
 
 def test_no_other_page_says_that_it_is_generated() -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md") if GENERATED.search(path.read_text())}
-    assert pages == {"decisions.md", "flags.md", "parity.md", "performance.md"}
+    assert pages == {"decisions.md", "flags.md", "metrics.md", "parity.md", "performance.md"}
