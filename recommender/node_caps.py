@@ -137,7 +137,7 @@ class _Choice:
 
 
 def _choice(places: Integers, sums: Integers, columns: RoomColumns) -> tuple[Integers, _Choice]:
-    """Choose the node on which most of the target can be had, then most of the upper bound, then the largest.
+    """Choose the node on which most of the target can be had, then most of all three vectors, then the largest.
 
     Args:
         places: int64[n], places of VPAs.
@@ -155,10 +155,11 @@ def _choice(places: Integers, sums: Integers, columns: RoomColumns) -> tuple[Int
         others, asked = columns.others[:, places[members]], sums[:, :, places[members]]
         for node in columns.rooms[kind]:
             left = np.array([[node.cpu], [node.memory]]) - others
-            part = np.stack([_share_of(asked[:, vector], left) for vector in (TARGET, UPPER_BOUND)])
-            target, upper = part
-            best_target, best_upper = shares[:, members]
-            is_better = (target > best_target) | ((target > 0) & (target == best_target) & (upper > best_upper))
+            # The upper bound is the largest of the three, but for amounts that were rounded or set by a strategy.
+            part = np.stack([_share_of(each, left) for each in (asked[:, TARGET], asked.max(axis=1))])
+            target, largest = part
+            best_target, best_largest = shares[:, members]
+            is_better = (target > best_target) | ((target > 0) & (target == best_target) & (largest > best_largest))
             better = members[is_better]
             rooms[:, better], shares[:, better], names[better] = left[:, is_better], part[:, is_better], node.node
     found = np.flatnonzero(shares[0] > 0)

@@ -17,6 +17,7 @@ import numpy as np
 from autoscaling.wire.unreadable import UNREADABLE_JSON
 from recommender.history.errors import HistoryError, Trouble
 from recommender.history.series import Answer, Series, Shape
+from recommender.instants import LATEST_MOMENT, SECOND
 
 _BRACKETS: Final = b'[]" \t\r\n'
 _BEFORE_POINTS: Final = b'},"values":[['
@@ -168,9 +169,15 @@ def _points_of(series: _Series) -> bytes:
 
 
 def _all_series(found: Sequence[_Series], points: Iterable[bytes]) -> tuple[Series, ...]:
-    """Return series with their points, which are converted all at once."""
+    """Return series with their points, which are converted all at once.
+
+    Raises:
+        ValueError: A point has no time, or one beyond all that can be reckoned with.
+    """
     packed = [_packed(each) for each in points]
     numbers = np.frombuffer(b"".join(packed)).reshape(-1, 2)
+    if not (np.abs(numbers[:, 0]) <= LATEST_MOMENT / SECOND).all():
+        raise ValueError("a point's time is beyond the year 2100, or none at all")
     instants = np.round(numbers[:, 0] * 1000.0).astype(np.int64)
     instants *= 10**6
     values = np.ascontiguousarray(numbers[:, 1])

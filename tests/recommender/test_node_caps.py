@@ -189,6 +189,12 @@ def test_containers_that_are_not_scaled_ask_for_nothing() -> None:
     assert fitted_to_nodes(table, columns(CASE)).table is table, "beyond:B-11"
 
 
+def test_a_lower_bound_above_the_upper_one_finds_its_node_too() -> None:
+    table = table_of({"a": ([0, 1, 0], [0, 0, 0])})
+    fitted = fitted_to_nodes(table, columns(NodeRoom("n0", 0, 0), NodeRoom("n1", 1, 0)))
+    assert fitted.table[0] == table[0], "beyond:B-11"
+
+
 def test_what_is_held_for_a_horizontal_autoscaler_is_capped_with_the_rest() -> None:
     table = table_of({"a": same(100, 9 * GB)})
     (tracked,) = table.groups.vpas
