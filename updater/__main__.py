@@ -21,6 +21,7 @@ from autoscaling.runtime.feature_gates import Gate
 from autoscaling.runtime.flags import config_or_exit
 from autoscaling.runtime.health import Vitals
 from autoscaling.runtime.process import Driver, Process
+from autoscaling.runtime.spans import open_spans
 from autoscaling.runtime.startup import (
     SYNC_SECONDS,
     announce,
@@ -40,6 +41,7 @@ from updater.shell.conditions import ConditionWriter
 from updater.shell.loop import Loop, LoopSettings
 from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import UpdaterMetrics
+from updater.shell.resize_spans import ResizeSpans
 from updater.shell.storm_lease import StormLease
 from updater.shell.unboosting import RESYNC_PERIOD, BoostQueue, Unboosting, notice
 from updater.storm_levels import StormFlag, StormFlags
@@ -54,7 +56,9 @@ def main() -> None:
 
     async def start(process: Process) -> None:
         announce(config)
-        telemetry = open_telemetry(process, config, config.updater_interval, register_metrics)
+        sink = open_spans("evenkeel-updater", os.environ)
+        spans = ResizeSpans(sink) if sink is not None else None
+        telemetry = (*open_telemetry(process, config, config.updater_interval, register_metrics), spans)
         client = await open_client(process, config, "updater")
         identity = own_identity(client.pacing) if config.leader_elect else ""
         run_elected(process, config, client, lambda: work(process, config, client, telemetry, identity), identity)
@@ -71,16 +75,16 @@ async def work(
     process: Process,
     config: UpdaterConfig,
     client: KubeClient,
-    telemetry: tuple[UpdaterMetrics, Vitals],
+    telemetry: tuple[UpdaterMetrics, Vitals, ResizeSpans | None],
     identity: str,
 ) -> None:
     """Fill the caches, then run a round in every period; only the leader does.
 
     Args:
-        telemetry: Metrics and probes.
+        telemetry: Metrics, probes, and what sends spans.
         identity: Who this process is in its Lease; empty where there is no leader election.
     """
-    metrics, vitals = telemetry
+    metrics, vitals, spans = telemetry
     settings = loop_settings(config)
     queue = BoostQueue(client.pacing.monotonic)
     on_pod = partial(notice, queue, settings.decisions) if settings.decisions.is_startup_boost_on else None
@@ -102,6 +106,7 @@ async def work(
             usage=memory_reader(config, client),
             conditions=condition_writer(config, client, process.driver, events),
             storms=storm_lease(config, client, identity) if settings.decisions.behaviour.free_room else None,
+            spans=spans,
         )
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
@@ -111,6 +116,8 @@ async def work(
             for number in range(config.concurrent_cpu_startup_boost_syncs):
                 process.run_in_background(f"un-boosting {number}", unboosting.work())
         process.on_stop("write notes", loop.write_notes)
+        if spans is not None:
+            process.on_stop("send spans", lambda: spans.close(process.driver.now()))
         try:
             await watch_tasks(tasks)
         finally:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from typing import Final
 
 from autoscaling.pod import Pod
@@ -23,6 +24,23 @@ _DIGEST_DIGITS: Final = 12
 _NOTHING_CHANGES: Final = "no amounts change"
 
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class AmountChange:
+    """One amount that changes.
+
+    Args:
+        container: Whose it is.
+        resource: What it is of: a resource's name for a request, followed by "limit" for a limit.
+        old: Amount before, or "none".
+        new: Amount after.
+    """
+
+    container: str
+    resource: str
+    old: str
+    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +62,19 @@ class Audit:
 
     def by_container(self) -> tuple[str, ...]:
         """Return a text for each container of which something changes, such as ``web cpu 100m→250m``."""
-        pairs = zip(self.pod.containers, self.targets, strict=True)
-        texts: list[str] = []
-        for container, target in pairs:
-            before = self.pod.actual_resources(container) if self.replaces else container.resources
-            if target is not None and (changed := ", ".join(_changes(before, target))):
-                texts.append(f"{container.name} {changed}")
-        return tuple(texts)
+        by_name = groupby(self.changes(), key=lambda change: change.container)
+        return tuple(f"{name} {', '.join(f'{c.resource} {c.old}→{c.new}' for c in found)}" for name, found in by_name)
+
+    def changes(self) -> tuple[AmountChange, ...]:
+        """Return every amount that changes, container by container."""
+        return tuple(
+            change
+            for container, target in zip(self.pod.containers, self.targets, strict=True)
+            if target is not None
+            for change in _changes(
+                container.name, self.pod.actual_resources(container) if self.replaces else container.resources, target
+            )
+        )
 
     def digest(self) -> str:
         """Return a short hash of what the amounts come from: recommendation and container policies of the VPA."""
@@ -79,19 +103,20 @@ class Audit:
         return f"{opening}: {f'{len(texts)} containers' if texts else _NOTHING_CHANGES}{ending}"
 
 
-def _changes(before: ContainerResources, target: ContainerTarget) -> Iterator[str]:
+def _changes(container: str, before: ContainerResources, target: ContainerTarget) -> Iterator[AmountChange]:
     """Yield what changes of one container: requests by their names, limits as such."""
-    yield from _differences(before.requests or {}, target.requests, "")
-    yield from _differences(before.limits or {}, target.limits, " limit")
+    for old, new, kind in ((before.requests, target.requests, ""), (before.limits, target.limits, " limit")):
+        for name, was, becomes in _differences(old or {}, new):
+            yield AmountChange(container, f"{name}{kind}", was, becomes)
 
 
-def _differences(old: ResourceList, new: ResourceList, kind: str) -> Iterator[str]:
-    """Yield the amounts that differ."""
+def _differences(old: ResourceList, new: ResourceList) -> Iterator[tuple[str, str, str]]:
+    """Yield the amounts that differ, by resource."""
     for name, amount in in_order(new):
         if name not in old:
-            yield f"{name}{kind} none→{amount}"
+            yield name, "none", str(amount)
         elif old[name] != amount:
-            yield f"{name}{kind} {old[name]}→{amount}"
+            yield name, str(old[name]), str(amount)
 
 
 def _plain(value: object) -> Plain:

@@ -94,7 +94,7 @@ async def updater(server: ApiServer) -> AsyncIterator[Running]:
         pacing = client.pacing
         assert isinstance(pacing, HeldPacing)
         process = Process(driver, grace=timedelta(0), pacing=pacing)
-        telemetry = UpdaterMetrics.register(CollectorRegistry()), Vitals(MINUTE, pacing.monotonic)
+        telemetry = UpdaterMetrics.register(CollectorRegistry()), Vitals(MINUTE, pacing.monotonic), None
 
         async def start(process: Process) -> None:
             run_elected(process, config, client, lambda: work(process, config, client, telemetry, OURS), OURS)

@@ -26,6 +26,7 @@ from updater.resize_request import ResizeRequest, request_operation
 from updater.shell.convergence_meter import ConvergenceMeter
 from updater.shell.metrics import UpdaterMetrics
 from updater.shell.notes import Note, Notes
+from updater.shell.resize_spans import ResizeSpans
 from updater.shell.verdicts import is_beyond_the_node, outcome_of
 
 log = structlog.get_logger()
@@ -62,6 +63,7 @@ class Actuator:
         touched: Of each VPA, the actions that succeeded in this round.
         convergence: Told of what puts an end to resizes under way; None where nobody follows them.
         notes: Takes the annotations that follow resizes; None where each is written right after its resize.
+        spans: Told of resizes and evictions that were accepted; None where nobody follows them.
     """
 
     client: KubeClient
@@ -74,6 +76,7 @@ class Actuator:
     touched: set[tuple[ObjectRef, Action]] = field(default_factory=set)
     convergence: ConvergenceMeter | None = None
     notes: Notes | None = None
+    spans: ResizeSpans | None = None
 
     async def carry_out(self, decision: Decision) -> Outcome:
         """Carry out one decision; what calls nothing is done at once."""
@@ -116,7 +119,7 @@ class Actuator:
 
     async def _resize(self, decision: Decision, resize: Patch, annotations: Patch) -> Outcome:
         """Send the resize and see to what is to be noted of it; only the former counts (updater X-3, X-5)."""
-        ref = decision.ref
+        ref, asked = decision.ref, self.driver.now()
         try:
             answer = await self._patch(ref, resize, "resize")
         except ApiError as error:
@@ -124,6 +127,8 @@ class Actuator:
             if earlier is None:
                 return self._resize_failed(decision, error)
             answer = earlier
+        if self.spans is not None:
+            self.spans.began(decision, _generation(answer), asked)
         await self._note(decision, (*annotations, *self._noted(decision, answer)))
         self._succeeded(decision)
         if decision.scope is not None:
@@ -161,8 +166,7 @@ class Actuator:
         """Return the operation that notes on the pod what was accepted just now, if that is wanted (beyond:B-20)."""
         if decision.restarts is None:
             return ()
-        generation = msgspec.json.decode(answer, type=_Answer).metadata.generation
-        return (request_operation(ResizeRequest(generation, self.driver.now(), decision.restarts)),)
+        return (request_operation(ResizeRequest(_generation(answer), self.driver.now(), decision.restarts)),)
 
     def _resize_failed(self, decision: Decision, error: ApiError) -> Outcome:
         """Count a refused resize by its cause."""
@@ -185,6 +189,8 @@ class Actuator:
             self._count_failed_eviction(decision, "EvictionError")
             return outcome_of(error)
         self._evicted(decision)
+        if self.spans is not None:
+            self.spans.evicted(decision.uid, self.driver.now())
         return Outcome.DONE
 
     async def _seen_again(self, decision: Decision) -> Preconditions:
@@ -264,6 +270,11 @@ class Actuator:
         """Send one JSON patch to a pod and return the pod as it is then."""
         body = msgspec.json.encode([operation.as_json() for operation in patch])
         return await self.client.patch(PODS.path(ref.namespace, ref.name, subresource), body, PatchType.JSON)
+
+
+def _generation(answer: bytes) -> int:
+    """Return the generation that a change has made of a pod."""
+    return msgspec.json.decode(answer, type=_Answer).metadata.generation
 
 
 def _failure(decision: Decision) -> str:

@@ -29,6 +29,7 @@ from updater.shell.memory_use import MemoryReader
 from updater.shell.metrics import RoundCounts, UpdaterMetrics
 from updater.shell.missing_room import MissingRoom
 from updater.shell.notes import Notes
+from updater.shell.resize_spans import ResizeSpans
 from updater.shell.storm_lease import StormLease
 from updater.snapshot import Snapshot
 
@@ -64,6 +65,7 @@ class Loop:
         usage: Tells what containers use of memory; None where that is not asked for.
         conditions: Writes conditions to VPAs; None where that is not done.
         storms: Keeps the levels of the storm budgets; None where there are none, or where they last as long as this.
+        spans: Sends a span for each resize; None where they go nowhere.
         missing: Tells of room that nodes lack.
         convergence: Follows resizes to their end.
         notes: What is still to be written on pods of resizes that were accepted.
@@ -81,6 +83,7 @@ class Loop:
     usage: MemoryReader | None = None
     conditions: ConditionWriter | None = None
     storms: StormLease | None = None
+    spans: ResizeSpans | None = None
     missing: MissingRoom = field(init=False)
     convergence: ConvergenceMeter = field(init=False)
     notes: Notes = field(init=False)
@@ -102,6 +105,7 @@ class Loop:
             self.settings.vpa_api_version,
             deadline,
             convergence=self.convergence,
+            spans=self.spans,
         )
 
     async def run_round(self) -> None:
@@ -169,6 +173,8 @@ class Loop:
         with step.labels("ListPods").time():
             snapshot = await self.observe(is_webhook_proven=is_webhook_proven)
         self.convergence.look(snapshot.pods, now)
+        if self.spans is not None:
+            self.spans.look(snapshot.pods, now)
         with step.labels("FilterPods").time():
             plan = Plan.of(snapshot, now, self.memory, self.settings.decisions)
         is_side_by_side = self.settings.decisions.behaviour.calls_side_by_side
