@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -82,12 +82,13 @@ class Group(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Flags beyond those of the Deployments, for each process."""
+    """Flags beyond those of the Deployments, for each process, and variables of the environment of all."""
 
     all: Sequence[str] = ()
     recommender: Sequence[str] = ()
     updater: Sequence[str] = ()
     admission: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def define(cluster: Cluster, group: Group) -> None:
@@ -155,7 +156,9 @@ class Installation:
     def _launch(self, name: str) -> None:
         """Start a process whose command is known."""
         command = [*self._commands[name], *self._own_flags[name]]
-        self._processes.append(self.cluster.start_process(name, command, {"NAMESPACE": NAMESPACE}))
+        self._processes.append(
+            self.cluster.start_process(name, command, {"NAMESPACE": NAMESPACE, **self.flags.environment})
+        )
 
     def command(self, process: str) -> list[str]:
         """Return how a process is started, for a second one beside it."""
