@@ -58,6 +58,8 @@ def main() -> None:
         announce(config)
         sink = open_spans("evenkeel-updater", os.environ)
         spans = ResizeSpans(sink) if sink is not None else None
+        if spans is not None:
+            process.on_stop("send spans", lambda: spans.close(process.driver.now()))
         telemetry = (*open_telemetry(process, config, config.updater_interval, register_metrics), spans)
         client = await open_client(process, config, "updater")
         identity = own_identity(client.pacing) if config.leader_elect else ""
@@ -116,8 +118,6 @@ async def work(
             for number in range(config.concurrent_cpu_startup_boost_syncs):
                 process.run_in_background(f"un-boosting {number}", unboosting.work())
         process.on_stop("write notes", loop.write_notes)
-        if spans is not None:
-            process.on_stop("send spans", lambda: spans.close(process.driver.now()))
         try:
             await watch_tasks(tasks)
         finally:
