@@ -113,10 +113,9 @@ async def work(
         vitals.start_monitoring()
         process.every("updater round", config.updater_interval, loop.run_round)
         if settings.decisions.is_startup_boost_on:
-            unboosting = Unboosting(queue, caches, loop.actuator, settings.decisions, process.driver)
-            process.every("boost resync", RESYNC_PERIOD, unboosting.resync)
-            for number in range(config.concurrent_cpu_startup_boost_syncs):
-                process.run_in_background(f"un-boosting {number}", unboosting.work())
+            run_unboosting(
+                process, Unboosting(queue, caches, loop.actuator, settings.decisions, process.driver), config
+            )
         process.on_stop("write notes", loop.write_notes)
         try:
             await watch_tasks(tasks)
@@ -124,6 +123,13 @@ async def work(
             loop.notes.close()
     finally:
         await caches.stop()
+
+
+def run_unboosting(process: Process, unboosting: Unboosting, config: UpdaterConfig) -> None:
+    """Have start-up boosts taken back from now on."""
+    process.every("boost resync", RESYNC_PERIOD, unboosting.resync)
+    for number in range(config.concurrent_cpu_startup_boost_syncs):
+        process.run_in_background(f"un-boosting {number}", unboosting.work())
 
 
 def storm_lease(config: UpdaterConfig, client: KubeClient, identity: str) -> StormLease:
