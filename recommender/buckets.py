@@ -30,7 +30,7 @@ _CELL_SHIFT: Final = 52 - _CELLS_PER_OCTAVE_BITS
 _FIRST_CELL: Final = 1023 << _CELLS_PER_OCTAVE_BITS
 _OCTAVES: Final = 48
 _SMALL: Final = 1 << 20
-_NEVER: Final = np.iinfo(np.int64).max
+_LARGEST: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class BucketScheme:
         epsilon: Weight below which a bucket counts as empty.
         starts: float64[buckets], the lower edges, in cores or bytes.
         ends: float64[buckets], what a percentile in the bucket returns: the next start, and the last start again.
-        amounts_beyond: int64[buckets], ``amounts_beyond[b]`` is the smallest amount that lies beyond bucket b.
+        largest: int64[buckets], the largest amount that lies in each bucket; in the last one that is the largest of all.
         cells: int64[cells], bucket of the lowest amount of each look-up cell.
         small: int16[amounts], bucket of every amount, if one table can hold them all; else empty.
     """
@@ -55,7 +55,7 @@ class BucketScheme:
     epsilon: float
     starts: Floats
     ends: Floats
-    amounts_beyond: Integers
+    largest: Integers
     cells: Integers
     small: Numbers
 
@@ -78,12 +78,12 @@ class BucketScheme:
         starts = np.concatenate(([0.0], first * (powers - 1.0) / step))
         ends = np.concatenate((starts[1:], starts[-1:]))
         unfinished = cls(first, growth, amounts_per_unit, epsilon, starts, ends, _none(), _none(), _small(_none()))
-        beyond = unfinished._find_amounts_beyond()
-        cells = np.searchsorted(beyond, _lowest_amounts_of_cells(), side="right").astype(np.int64)
-        small = _small(beyond)
-        for table in (starts, ends, beyond, cells, small):
+        largest = unfinished._find_largest_amounts()
+        cells = np.searchsorted(largest, _lowest_amounts_of_cells(), side="left").astype(np.int64)
+        small = _small(largest)
+        for table in (starts, ends, largest, cells, small):
             table.flags.writeable = False
-        return cls(first, growth, amounts_per_unit, epsilon, starts, ends, beyond, cells, small)
+        return cls(first, growth, amounts_per_unit, epsilon, starts, ends, largest, cells, small)
 
     @property
     def count(self) -> int:
@@ -121,12 +121,11 @@ class BucketScheme:
             return self.small.take(amounts, mode="clip")
         cell = (amounts.astype(np.float64).view(np.int64) >> _CELL_SHIFT) - _FIRST_CELL
         bucket = self.cells.take(cell, mode="clip")
-        # Nothing is beyond the last bucket, not even the largest number that there is.
-        bucket += np.minimum(amounts, _NEVER - 1) >= self.amounts_beyond.take(bucket)
+        bucket += amounts > self.largest.take(bucket)
         return bucket.astype(np.int16)
 
-    def _find_amounts_beyond(self) -> Integers:
-        """Bisect for the smallest amount beyond each bucket; none is beyond the last."""
+    def _find_largest_amounts(self) -> Integers:
+        """Bisect for the largest amount in each bucket."""
         low = np.zeros(self.count - 1, dtype=np.int64)
         high = np.full(self.count - 1, 1 << _OCTAVES, dtype=np.int64)
         wanted = np.arange(1, self.count)
@@ -135,18 +134,18 @@ class BucketScheme:
             reached = self.bucket_of_values(middle / self.amounts_per_unit) >= wanted
             high = np.where(reached, middle, high)
             low = np.where(reached, low, middle)
-        return np.append(high, _NEVER)
+        return np.append(low, _LARGEST)
 
 
 def _none() -> Integers:
     return np.empty(0, dtype=np.int64)
 
 
-def _small(beyond: Integers) -> Numbers:
+def _small(largest: Integers) -> Numbers:
     """Return the bucket of every amount up to the first of the last bucket, if these are few."""
-    if not len(beyond) or beyond[-2] > _SMALL:
+    if not len(largest) or largest[-2] >= _SMALL:
         return np.empty(0, dtype=np.int16)
-    return np.searchsorted(beyond, np.arange(beyond[-2] + 1), side="right").astype(np.int16)
+    return np.searchsorted(largest, np.arange(largest[-2] + 2), side="left").astype(np.int16)
 
 
 def _lowest_amounts_of_cells() -> NDArray[np.int64]:
