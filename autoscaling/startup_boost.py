@@ -13,7 +13,7 @@ from autoscaling.policy import container_policy, controlled_values
 from autoscaling.quantity import ZERO, Quantity
 from autoscaling.resources import CONTROLLED, CPU, ContainerResources, ResourceList, amount
 from autoscaling.scaling import proportional_limit
-from autoscaling.spans import stated_duration
+from autoscaling.stated_times import stated_duration
 from autoscaling.target_resources import ContainerTarget
 from autoscaling.vpa import BoostType, ControlledValues, CpuBoost, Vpa
 

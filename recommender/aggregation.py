@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from autoscaling.pod import Pod
 from autoscaling.policy import scaling_mode
 from autoscaling.quantity import Quantity, within_64_bits
-from autoscaling.spans import stated_duration
+from autoscaling.stated_times import stated_duration
 from autoscaling.vpa import ContainerPolicy, ScalingMode, UpdateMode
 from recommender.amounts import truncated
 from recommender.buckets import CPU_BUCKETS, MEMORY_BUCKETS

@@ -9,7 +9,7 @@ from typing import Final
 from autoscaling.pod import Pod, Termination
 from autoscaling.policy import container_policy, scaling_mode
 from autoscaling.resources import CONTROLLED, ResourceList, amount
-from autoscaling.spans import stated_duration
+from autoscaling.stated_times import stated_duration
 from autoscaling.vpa import ChangeRequirement, EvictionRequirement, Recommendation, ScalingMode, Vpa
 from updater.circumstances import Circumstances
 from updater.decision import Reason

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from autoscaling.limitrange import NamespaceLimits
 from autoscaling.objectref import ObjectRef
-from autoscaling.spans import stated_duration
+from autoscaling.stated_times import stated_duration
 from autoscaling.vpa import UpdateMode, Vpa
 from autoscaling.workload import Template, Workload
 from updater.backoff import Backoff

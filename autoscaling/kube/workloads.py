@@ -17,7 +17,7 @@ from autoscaling.placement import Placement
 from autoscaling.pod import Owner
 from autoscaling.wire.placements import decode_placement
 from autoscaling.wire.pod_parts import ABSENT, template_of
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_OBJECT
 from autoscaling.workload import NO_TEMPLATE, Template, Workload
 
 WELL_KNOWN: Mapping[str, Resource] = MappingProxyType(
@@ -225,7 +225,7 @@ def _placement(body: bytes) -> Placement | None:
     template = _PLACING.decode(body).spec.template
     try:
         return decode_placement(bytes(template))
-    except (*UNREADABLE_JSON, InvalidQuantityError):
+    except UNREADABLE_OBJECT:
         return None
 
 

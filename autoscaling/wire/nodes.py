@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import msgspec
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import InvalidObjectError
 from autoscaling.node import Node, Taint
 from autoscaling.objectref import ObjectRef
 from autoscaling.wire.pod_parts import Wire
 from autoscaling.wire.scalars import QuantityText, resource_list
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_JSON, UNREADABLE_OBJECT
 
 
 class _Metadata(Wire, frozen=True, gc=False):
@@ -64,7 +64,7 @@ def decode_node(raw: bytes) -> Node:
     """
     try:
         return _snapshot(_NODES.decode(raw))
-    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
+    except UNREADABLE_OBJECT as error:
         raise InvalidObjectError(_name(raw), str(error), remedy="look at the log of its kubelet") from error
 
 

@@ -15,7 +15,7 @@ from autoscaling.objectref import ObjectRef
 from autoscaling.pod import ConditionStatus
 from autoscaling.resources import resource_texts
 from autoscaling.runtime.api_group import ApiGroup
-from autoscaling.spans import stated_time
+from autoscaling.stated_times import stated_time
 from autoscaling.vpa import (
     BoostType,
     ChangeRequirement,

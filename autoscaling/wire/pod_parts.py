@@ -19,7 +19,7 @@ import msgspec
 
 from autoscaling.pod import Container, ContainerStatus, Owner, ResizePolicy, Termination
 from autoscaling.resources import NO_RESOURCES, ContainerResources
-from autoscaling.spans import stated_time
+from autoscaling.stated_times import stated_time
 from autoscaling.wire.scalars import QuantityText, optional_resource_list
 from autoscaling.workload import Template
 

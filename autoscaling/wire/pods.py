@@ -13,12 +13,12 @@ from datetime import datetime
 
 import msgspec
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.placement import Placement
 from autoscaling.pod import ConditionStatus, ContainerStatus, Pod, PodCondition, PodPhase
 from autoscaling.sidecars import with_sidecars
-from autoscaling.spans import stated_time
+from autoscaling.stated_times import stated_time
 from autoscaling.wire.placements import amounts_as_a_whole, decode_placement
 from autoscaling.wire.pod_parts import (
     ABSENT,
@@ -33,7 +33,7 @@ from autoscaling.wire.pod_parts import (
     read_part,
     statuses_of,
 )
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_JSON, UNREADABLE_OBJECT
 
 
 class _Metadata(Wire, frozen=True, gc=False):
@@ -163,7 +163,7 @@ def decode_submitted_pod(raw: bytes) -> Pod:
         pod = _PODS.decode(raw)
         whole = amounts_as_a_whole(bytes(pod.spec.resources), bytes(pod.spec.overhead))
         return _snapshot(pod, whole, counts_sidecars=False, is_outline=False)
-    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
+    except UNREADABLE_OBJECT as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 
@@ -267,7 +267,7 @@ def _decode(raw: bytes, *, counts_sidecars: bool, is_outline: bool = False, is_p
     try:
         placement = decode_placement(raw) if is_placed else None
         return _snapshot(_PODS.decode(raw), placement, counts_sidecars=counts_sidecars, is_outline=is_outline)
-    except (*UNREADABLE_JSON, InvalidQuantityError) as error:
+    except UNREADABLE_OBJECT as error:
         raise InvalidObjectError(_name(raw), str(error), remedy=_REMEDY) from error
 
 

@@ -6,12 +6,12 @@ from datetime import datetime
 
 import msgspec
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import within_64_bits
 from autoscaling.resources import CPU
 from autoscaling.wire.scalars import QuantityText, quantity
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_OBJECT
 from recommender.external_usage import ExternalAnswer
 from recommender.instants import NEVER, instant
 
@@ -54,7 +54,7 @@ def decode_external(raw: bytes, ref: ObjectRef, resource: str, container_label: 
             if value.metric_labels and container_label in value.metric_labels:
                 amounts[value.metric_labels[container_label]] = amount
         return ExternalAnswer(_instant(values[0].timestamp) if values else None, amounts)
-    except (*UNREADABLE_JSON, InvalidQuantityError, ValueError) as error:
+    except (*UNREADABLE_OBJECT, ValueError) as error:
         raise InvalidObjectError(ref, str(error), remedy="look at the log of the external metrics adapter") from error
 
 

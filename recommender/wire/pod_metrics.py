@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import MAX_INT64
 from autoscaling.wire.scalars import QuantityText, quantity
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_JSON, UNREADABLE_OBJECT
 from recommender.instants import instant
 from recommender.usage_table import UsageTable
 
@@ -33,7 +33,7 @@ _ORDINARY = b"0123456789numkKMGTPEi"
 _SLICE = 2000
 """Objects read at a time: as objects they take many times the memory of their columns (performance R-5)."""
 
-_UNREADABLE = (*UNREADABLE_JSON, InvalidQuantityError, ValueError, OverflowError)
+_UNREADABLE = (*UNREADABLE_OBJECT, ValueError, OverflowError)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):

@@ -11,12 +11,12 @@ from datetime import datetime
 
 import msgspec
 
-from autoscaling.errors import InvalidObjectError, InvalidQuantityError
+from autoscaling.errors import InvalidObjectError
 from autoscaling.objectref import ObjectRef
 from autoscaling.quantity import MAX_INT64
 from autoscaling.wire.pod_parts import Wire
 from autoscaling.wire.scalars import QuantityText, quantity
-from autoscaling.wire.unreadable import UNREADABLE_JSON
+from autoscaling.wire.unreadable import UNREADABLE_JSON, UNREADABLE_OBJECT
 from updater.surroundings import MemoryUse
 
 _KIB = 1024
@@ -99,7 +99,7 @@ def decode_memory(raw: bytes, namespaces: Collection[str]) -> MemoryPage:
             pod = _PODS.decode(item)
             if pod.metadata.namespace in namespaces:
                 uses[ObjectRef("Pod", pod.metadata.namespace, pod.metadata.name)] = _uses(pod)
-        except (*UNREADABLE_JSON, InvalidQuantityError, ValueError) as error:
+        except (*UNREADABLE_OBJECT, ValueError) as error:
             unreadable.append(InvalidObjectError(_name(item), str(error), remedy=_REMEDY))
     return MemoryPage(uses, tuple(unreadable), whole.metadata.continue_)
 

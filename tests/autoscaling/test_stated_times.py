@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaling.spans import stated_duration, stated_time
+from autoscaling.stated_times import stated_duration, stated_time
 from tests.builders import T0
 
 
