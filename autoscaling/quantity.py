@@ -17,6 +17,7 @@ NANO = 10**9
 MAX_INT64 = 2**63 - 1
 
 _LARGEST_EXPONENT = 308
+_LARGEST_DOUBLE = 10**300
 _MOST_DIGITS = 1000
 _FIRST_CHARACTERS = tuple("+-.0123456789")
 _SYNTAX = re.compile(
@@ -141,6 +142,11 @@ ZERO = Quantity(0)
 def within_64_bits(amount: int) -> int:
     """Return an amount, held within what a signed number of 64 bits takes, without its lowest."""
     return max(-MAX_INT64, min(amount, MAX_INT64))
+
+
+def within_doubles(amount: int) -> int:
+    """Return an amount, held within what a double takes with room to reckon: 300 digits, either way."""
+    return max(-_LARGEST_DOUBLE, min(amount, _LARGEST_DOUBLE))
 
 
 def _decimal_exponent(text: str, suffix: str | None, exponent: str | None) -> int:

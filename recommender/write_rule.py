@@ -15,15 +15,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from autoscaling.pod import ConditionStatus
+from autoscaling.quantity import within_doubles
 from autoscaling.resources import ResourceList
 from autoscaling.vpa import ContainerRecommendation, Recommendation, Vpa, VpaCondition
 from recommender.status import VpaStatus, differs
 
 LONGEST_SILENCE: Final = timedelta(minutes=10)
 """After this time a changed status is written, however small the change."""
-
-_LARGEST: Final = 10**300
-"""Amounts beyond it, which somebody else has written, count as it, so that shares of them can be reckoned."""
 
 NamespacedName = tuple[str, str]
 
@@ -110,7 +108,7 @@ def vectors(entry: ContainerRecommendation) -> tuple[ResourceList, ...]:
 
 def _vector_moved(new: ResourceList, old: ResourceList, threshold: float) -> bool:
     return new.keys() != old.keys() or any(
-        abs(new[name].nano - old[name].nano) > threshold * min(abs(old[name].nano), _LARGEST) for name in new
+        abs(new[name].nano - old[name].nano) > threshold * within_doubles(abs(old[name].nano)) for name in new
     )
 
 

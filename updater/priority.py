@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from autoscaling.pod import Container, Pod
+from autoscaling.quantity import within_doubles
 from autoscaling.resources import ResourceList, in_order
 from autoscaling.vpa import ContainerRecommendation, Recommendation
 
@@ -16,10 +16,6 @@ OBSERVED_ANNOTATION = "vpaObservedContainers"
 
 _OBSERVED_SEPARATOR = ", "
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-
-
-_LARGEST: Final = 10**300
-"""Larger totals count as this one, which is a double that others can be taken from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +87,8 @@ def relative_difference(current: int, wanted: int) -> float:
         current: In thousandths.
         wanted: Likewise.
     """
-    base = float(max(min(current, _LARGEST), 1))
-    return abs(base - float(max(-_LARGEST, min(wanted, _LARGEST)))) / base
+    base = float(max(within_doubles(current), 1))
+    return abs(base - float(within_doubles(wanted))) / base
 
 
 def _recommended_containers(
