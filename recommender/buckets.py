@@ -44,7 +44,7 @@ class BucketScheme:
         epsilon: Weight below which a bucket counts as empty.
         starts: float64[buckets], the lower edges, in cores or bytes.
         ends: float64[buckets], what a percentile in the bucket returns: the next start, and the last start again.
-        largest: int64[buckets], the largest amount that lies in each bucket; in the last one that is the largest of all.
+        largest: int64[buckets], the largest amount that lies in each bucket; in the last one the largest of all.
         cells: int64[cells], bucket of the lowest amount of each look-up cell.
         small: int16[amounts], bucket of every amount, if one table can hold them all; else empty.
     """

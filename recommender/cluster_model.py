@@ -316,9 +316,9 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or not newer than the container's last.
         """
-        accepted, counted = self._intake(now).cpu(samples)
+        accepted = self._intake(now).cpu(samples)
         if self.strategies.is_listening(self.vpas, self.links_version):
-            self.strategies.observe(self.groups(), self.containers, counted.as_usage(is_cpu=True))
+            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=True))
         return accepted
 
     def take_memory(self, samples: SampleColumns, now: datetime) -> Flags:
@@ -327,9 +327,9 @@ class ClusterModel:
         Returns:
             bool[n], which were taken in; the others are negative or older than the container's last.
         """
-        accepted, counted = self._intake(now).memory(samples)
+        accepted = self._intake(now).memory(samples)
         if self.strategies.is_listening(self.vpas, self.links_version):
-            self.strategies.observe(self.groups(), self.containers, counted.as_usage(is_cpu=False))
+            self.strategies.observe(self.groups(), self.containers, samples.those(accepted).as_usage(is_cpu=False))
         return accepted
 
     def _intake(self, now: datetime) -> Intake:

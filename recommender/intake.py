@@ -40,31 +40,31 @@ class Intake:
     aggregates: AggregateTable
     restore: Callable[[SampleColumns], None]
 
-    def cpu(self, samples: SampleColumns) -> tuple[Flags, SampleColumns]:
+    def cpu(self, samples: SampleColumns) -> Flags:
         """Take in CPU samples, in this order.
 
         Args:
             samples: In millicores.
 
         Returns:
-            bool[n], which count, and these.
+            bool[n], which count.
         """
         accepted, counted = self._accept_cpu(samples, turns(self.containers, samples.containers))
         take_cpu(self.containers, self.aggregates, counted)
-        return accepted, counted
+        return accepted
 
-    def memory(self, samples: SampleColumns) -> tuple[Flags, SampleColumns]:
+    def memory(self, samples: SampleColumns) -> Flags:
         """Take in samples of memory use, in this order.
 
         Args:
             samples: In bytes.
 
         Returns:
-            bool[n], which count, and these.
+            bool[n], which count.
         """
-        accepted, counted, peaks = self._accept_memory(samples, turns(self.containers, samples.containers))
+        accepted, peaks = self._accept_memory(samples, turns(self.containers, samples.containers))
         self.aggregates.change_peaks(*peaks)
-        return accepted, counted
+        return accepted
 
     def fetch(self, usage: UsageColumns, told: Told | None) -> UsageOutcome:
         """Take in one fetch.
@@ -88,10 +88,11 @@ class Intake:
 
         def of_memory(later: Later) -> Flags:
             """Take in the memory samples."""
-            accepted, counted, peaks = self._accept_memory(usage.memory_samples(), split)
+            samples = usage.memory_samples()
+            accepted, peaks = self._accept_memory(samples, split)
             later(lambda: self.aggregates.change_peaks(*peaks))
             if told is not None:
-                told(counted, MEMORY)
+                told(samples.those(accepted), MEMORY)
             return accepted
 
         # Where an aggregate may have to be made, the two have something in common.
@@ -106,10 +107,7 @@ class Intake:
         self.restore(counted)
         return accepted, counted
 
-    def _accept_memory(
-        self, samples: SampleColumns, split: Sequence[Integers] | None
-    ) -> tuple[Flags, SampleColumns, Peaks]:
+    def _accept_memory(self, samples: SampleColumns, split: Sequence[Integers] | None) -> tuple[Flags, Peaks]:
         if samples.feeding is None and self.containers.is_any_bare():
             self.restore(samples.select(accepted_memory(self.containers, samples)))
-        accepted, peaks = accept_memory(self.containers, self.aggregates, samples, split)
-        return accepted, samples.those(accepted), peaks
+        return accept_memory(self.containers, self.aggregates, samples, split)

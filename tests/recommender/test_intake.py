@@ -76,9 +76,9 @@ def test_a_fetch_is_its_two_batches(row: str, both: Pair) -> None:
     for minutes in range(4):
         usage = fetch(at_once, minutes, (100 * minutes, 200), (minutes * _MIB, 7 * _MIB))
         taken = intake(at_once).fetch(usage, None)
-        for found, (accepted, counted) in (
-            (taken.cpu, intake(apart).cpu(usage.cpu_samples())),
-            (taken.memory, intake(apart).memory(usage.memory_samples())),
+        for found, counted, accepted in (
+            (taken.cpu, taken.cpu_samples(), intake(apart).cpu(usage.cpu_samples())),
+            (taken.memory, taken.memory_samples(), intake(apart).memory(usage.memory_samples())),
         ):
             assert found.tolist() == accepted.tolist(), row
             assert len(counted) == accepted.sum()
