@@ -18,7 +18,6 @@ from e2e.api_socket import api_socket
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.documents import JsonObject
 from e2e.cluster.kube import Kube
-from e2e.cluster.layout import HOST_ADDRESS
 from e2e.cluster.processes import ProcessRef
 from e2e.cluster.waiting import wait_for
 from e2e.installation import NAMESPACE, Group, Installation
@@ -162,18 +161,8 @@ def second_webhook(installation: Installation) -> Iterator[list[ProcessRef]]:
 
 def lead_to(cluster: Cluster, port: int, *, is_ready: bool) -> None:
     """Say in an EndpointSlice of the webhook's Service whether a replica takes requests, as its readiness would."""
-    labels: JsonObject = {"kubernetes.io/service-name": Group.OWN.webhook_service}
     suffix = "host" if port != SECOND_PORT else "second"
-    cluster.apply(
-        {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {"name": f"{Group.OWN.webhook_service}-{suffix}", "namespace": NAMESPACE, "labels": labels},
-            "addressType": "IPv4",
-            "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-            "endpoints": [{"addresses": [HOST_ADDRESS], "conditions": {"ready": is_ready}}],
-        }
-    )
+    cluster.lead_to_host_port(NAMESPACE, Group.OWN.webhook_service, port, suffix=suffix, is_ready=is_ready)
 
 
 class Creating:

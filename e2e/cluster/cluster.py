@@ -181,22 +181,38 @@ class Cluster:
 
     def expose_host_port(self, namespace: str, name: str, port: int, *, service_port: int = 443) -> None:
         """Make a Service that leads to a port of a host process in the namespace (10.77.0.1)."""
-        labels: JsonObject = {"kubernetes.io/service-name": name}
         self.apply(
             {
                 "apiVersion": "v1",
                 "kind": "Service",
                 "metadata": {"name": name, "namespace": namespace},
                 "spec": {"ports": [{"name": "https", "port": service_port, "targetPort": port}]},
-            },
+            }
+        )
+        self.lead_to_host_port(namespace, name, port)
+
+    def lead_to_host_port(
+        self, namespace: str, service: str, port: int, *, suffix: str = "host", is_ready: bool = True
+    ) -> None:
+        """Say in an EndpointSlice of a Service whether a host process on a port takes requests.
+
+        Args:
+            namespace: Of the Service.
+            service: Its name.
+            port: Of the process.
+            suffix: Of the slice's name, one for each process.
+            is_ready: Whether it does.
+        """
+        labels: JsonObject = {"kubernetes.io/service-name": service}
+        self.apply(
             {
                 "apiVersion": "discovery.k8s.io/v1",
                 "kind": "EndpointSlice",
-                "metadata": {"name": f"{name}-host", "namespace": namespace, "labels": labels},
+                "metadata": {"name": f"{service}-{suffix}", "namespace": namespace, "labels": labels},
                 "addressType": "IPv4",
                 "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-                "endpoints": [{"addresses": [HOST_ADDRESS], "conditions": {"ready": True}}],
-            },
+                "endpoints": [{"addresses": [HOST_ADDRESS], "conditions": {"ready": is_ready}}],
+            }
         )
 
     def import_image(self, archive: Path, *, repository: str = "") -> None:
