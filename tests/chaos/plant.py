@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from autoscaling.runtime.api_group import ApiGroup, cluster_names
+from bench.hosting import resident_bytes
 from evenkeel.simulator.api.fields import JsonObject, rows, text
 from evenkeel.simulator.api.serving import Endpoint, serve
 from evenkeel.simulator.cluster import ClusterSettings, SimulatedCluster
@@ -225,10 +226,3 @@ async def plant(settings: PlantSettings) -> AsyncIterator[Plant]:
         finally:
             for name in list(made.running):
                 made.kill(name)
-
-
-def resident_bytes(pid: int) -> int:
-    """Return the resident memory of a process of this machine."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    (found,) = (line for line in lines if line.startswith("VmRSS:"))
-    return int(found.split()[1]) * 1024
