@@ -59,7 +59,7 @@ e2e-build: setup ## Build the cluster's binaries from Go modules (cached outside
 	$(BIN)/python -m e2e.cluster build
 
 e2e: e2e-build ## Everything on a real control plane and kubelet; root only.
-	$(BIN)/python -m pytest -q --numprocesses=3 --dist=loadscope --max-worker-restart=0 e2e
+	$(BIN)/python -m pytest -q --numprocesses=4 --dist=loadscope --max-worker-restart=0 e2e
 
 e2e-smoke: setup ## The burn scenario and one eviction on the real cluster; root only.
 	$(BIN)/python -m e2e.cluster build --only kubernetes

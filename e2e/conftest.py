@@ -1,8 +1,8 @@
-"""One real cluster for all tests of a run.
+"""One real cluster for all tests of a process.
 
-``EVENKEEL_E2E_ROOT`` chooses its folder. With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found there is used as it
-is, and the cluster stays up at the end. ``EVENKEEL_E2E_IMAGE`` names an archive of Evenkeel's image that was built
-already, from the same sources.
+``EVENKEEL_E2E_ROOT`` chooses its folder (see ``run_root``). With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found
+there is used as it is, and the cluster stays up at the end. ``EVENKEEL_E2E_IMAGE`` names an archive of Evenkeel's image
+that was built already, from the same sources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdist.remote import Producer
 
 from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.kube import Kube
-from e2e.cluster.layout import DEFAULT_ROOT
+from e2e.cluster.layout import run_root
 from e2e.cluster.nodes import default_nodes
 from e2e.image.__main__ import build
 from e2e.sharing import ByCluster
@@ -36,7 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByClust
 def cluster() -> Iterator[Cluster]:
     """A cluster of two nodes, the second smaller than the first."""
     keep = bool(os.environ.get("EVENKEEL_E2E_KEEP"))
-    started = Cluster(Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT))
+    started = Cluster(run_root())
     if not (keep and started.is_healthy()):
         start_with_retry(started, default_nodes(_NODES), outlives_driver=keep)
     try:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
 
 PATIENT: Final = frozenset({"resize:R12", "resize:R18", "resize:R19"})
 """Scenarios that wait for minutes until the kubelet would try again: on a cluster of their own, beside the others."""
+
+OPERATED: Final = frozenset(
+    {
+        "test_access",
+        "test_availability",
+        "test_chaos",
+        "test_chart",
+        "test_deployment",
+        "test_image",
+        "test_observability",
+        "test_rights",
+        "test_spans",
+    }
+)
+"""Modules about how Evenkeel is deployed and operated: half of the time of all, so on a second cluster."""
 
 
 def scenario_cluster(identity: str) -> str:
@@ -22,8 +38,9 @@ def cluster_of(node_id: str) -> str:
         node_id: What pytest calls the test, such as ``e2e/test_crd.py::test_columns[UPSTREAM]``.
     """
     module, _, test = node_id.partition("::")
-    if not module.endswith("test_conformance.py"):
-        return "cluster"
+    name = PurePath(module).stem
+    if name != "test_conformance":
+        return "operation" if name in OPERATED else "cluster"
     return scenario_cluster(test.partition("[")[2].removesuffix("]"))
 
 

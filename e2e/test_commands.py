@@ -255,6 +255,9 @@ def test_verify_resize_waits_as_long_as_it_may(stage: Stage) -> None:
 
 def test_doctor_finds_all_right(resized: Resized) -> None:
     """beyond:B-39."""
+    kube = resized.stage.kube
+    # The resize restarted the only pod; metrics-server tells of a container once it has seen it twice.
+    kube.wait_for(lambda: kube.objects("podmetrics"), "the usage of the pod that was restarted")
     answer = resized.stage.console.plugin("doctor")
     assert answer.status == 0, answer.output
     assert answer.words[-1][:4] == ["0", "problems,", "0", "warnings,"]

@@ -22,10 +22,12 @@ from e2e.cluster.certificates import Authority, Subject
 from e2e.cluster.documents import JsonObject, at, condition, is_condition_true, number_at, objects_at, text_at
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.images import Image, write_archive
+from e2e.cluster.layout import run_root
 from e2e.cluster.nodes import default_nodes
 from e2e.cluster.processes import ProcessRef
 from e2e.cluster.state import ClusterState, boot_id, load
 from e2e.cluster.waiting import wait_for
+from e2e.sharing import OPERATED, PATIENT, cluster_of
 
 _REPOSITORY = Path(__file__).parent.parent
 _DEAF = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"
@@ -283,3 +285,33 @@ def test_a_failing_build_shows_what_the_compiler_said(tiny_module: GoModule, tmp
     assert done.returncode != 0
     assert "undefined: nonsense" in done.stderr
     assert "module tiny: " in done.stderr
+
+
+def test_tests_are_shared_out_among_four_clusters() -> None:
+    modules = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
+    assert modules >= OPERATED
+    shared = {name: cluster_of(f"e2e/{name}.py::test_it") for name in modules}
+    assert shared["test_deployment"] == "operation"
+    assert shared["test_commands"] == "cluster"
+    assert {cluster_of(f"e2e/test_conformance.py::test_scenario[{row}]") for row in PATIENT} == {"patience"}
+    assert cluster_of("e2e/test_conformance.py::test_scenario[resize:R08]") == "conformance"
+
+
+@pytest.mark.parametrize(
+    ("root", "worker", "expected"),
+    [
+        (None, None, "/var/tmp/evenkeel-e2e"),
+        (None, "gw2", "/var/tmp/evenkeel-e2e-gw2"),
+        ("/var/tmp/other", None, "/var/tmp/other"),
+        ("/var/tmp/other", "gw0", "/var/tmp/other-gw0"),
+    ],
+)
+def test_each_process_has_a_cluster_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, root: str | None, worker: str | None, expected: str
+) -> None:
+    for name, value in (("EVENKEEL_E2E_ROOT", root), ("PYTEST_XDIST_WORKER", worker)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert run_root() == Path(expected)

@@ -7,6 +7,7 @@ clusters that do not touch each other, and what a crashed run left over is found
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,17 @@ API_SERVICE_ADDRESS = "10.96.0.1"
 
 _LONGEST_ROOT = 60
 """Unix socket paths end after 107 characters; containerd's are below the root."""
+
+
+def run_root() -> Path:
+    """Return the root folder of the cluster that this process's tests run on, one for each process that runs some.
+
+    Returns:
+        What ``EVENKEEL_E2E_ROOT`` names, or the default; with the process's name behind it where tests are shared out.
+    """
+    root = Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT)
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    return root.with_name(f"{root.name}-{worker}") if worker else root
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
 
-from e2e.cluster.layout import DEFAULT_ROOT, MARKER_VARIABLE
+from e2e.cluster.layout import MARKER_VARIABLE, run_root
 from e2e.parity.process.copies import check_alive
 from evenkeel.simulator.processes.program import Invocation, RunningProgram
 
@@ -19,7 +18,7 @@ _PAUSE_SECONDS = 0.1
 _END_SECONDS = 2.0
 """An API server waits for its watches to end, so most are killed."""
 
-_MARK = {MARKER_VARIABLE: str(Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT).resolve())}
+_MARK = {MARKER_VARIABLE: str(run_root().resolve())}
 
 
 @asynccontextmanager
