@@ -102,4 +102,4 @@ replay-reference: setup ## Replay the recorded traces and hold every figure agai
 
 lock: setup ## Resolve requirements.lock anew from pyproject.toml.
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --no-header --group dev pyproject.toml --output-file requirements.lock
+	  --no-annotate --no-header --extra replay --group dev pyproject.toml --output-file requirements.lock

@@ -42,6 +42,7 @@ def _table(heading: str) -> list[list[str]]:
 
 _TABLES = [
     ("In the image", _asked_for(_PROJECT["project"]["dependencies"])),
+    ("For replay of large sets", _asked_for(_PROJECT["project"]["optional-dependencies"]["replay"])),
     ("For tests and builds only", _asked_for(_PROJECT["dependency-groups"]["dev"])),
 ]
 
