@@ -78,12 +78,14 @@ class Question:
         uid: What the answer has to repeat; empty where it could not be read.
         request: None where there is nothing to review, and then ``problem`` says why.
         is_dry_run: Whether the API server only tries what it would do.
+        is_of_known_kind: Whether it says that it is an AdmissionReview of the version that is known.
     """
 
     uid: str
     request: AdmissionRequest | None
     problem: Verdict | None = None
     is_dry_run: bool = False
+    is_of_known_kind: bool = True
 
 
 def read_question(body: bytes) -> Question:
@@ -92,13 +94,14 @@ def read_question(body: bytes) -> Question:
     Whatever is wrong with it is part of what is returned.
     """
     try:
-        request = decode_review(body)
+        read = decode_review(body)
     except UNREADABLE_JSON as error:
         verdict = Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNREADABLE_REVIEW, str(error))
         return Question("", None, verdict)
-    if request is None:
+    if read.request is None:
         return Question("", None, Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST))
-    return Question(request.uid, request, is_dry_run=bool(request.dry_run))
+    is_dry_run = bool(read.request.dry_run)
+    return Question(read.request.uid, read.request, is_dry_run=is_dry_run, is_of_known_kind=read.is_of_known_kind)
 
 
 def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory: Memory | None = None) -> Verdict:
@@ -109,6 +112,8 @@ def verdict_on(question: Question, view: ClusterView, rules: ReviewRules, memory
     """
     if question.request is None:
         return question.problem or Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.NO_REQUEST)
+    if rules.behaviour.only_reviews_are_answered and not question.is_of_known_kind:
+        return Verdict(Subject.UNKNOWN, Outcome.ERROR, Reason.UNREADABLE_REVIEW, "its kind or apiVersion is another")
     if memory is None or not view.is_complete:
         verdict = review(review_request(question.request, rules), view, rules)
     else:

@@ -44,6 +44,10 @@ _NOTHING = Reply(HTTPStatus.OK)
 _REVIEW = Reply(HTTPStatus.OK, _JSON)
 _TOO_LARGE = Reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"text/plain; charset=utf-8")
 _TOO_LARGE_TEXT = b"a review may have at most %d bytes\n" % LARGEST_BODY_BYTES
+_WRONG_TYPE = Reply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, b"text/plain; charset=utf-8")
+_WRONG_TYPE_TEXT = b"the content type must be application/json\n"
+_NO_REVIEW = Reply(HTTPStatus.BAD_REQUEST, b"text/plain; charset=utf-8")
+_NO_REVIEWS = {Reason.UNREADABLE_REVIEW, Reason.NO_REQUEST}
 
 _UNREAD = {Arrival.LATE: Reason.DEADLINE_EXCEEDED, Arrival.BROKEN: Reason.BODY_NOT_READ}
 
@@ -112,7 +116,8 @@ class Kind:
 class Endpoint:
     """The service behind every path of the webhook (spec: admission:4).
 
-    Trouble of its own never keeps an object out: the answer is then "allowed", without a patch.
+    Trouble of its own never keeps an object out: the answer is then "allowed", without a patch. What is no review at
+    all is refused where the behaviour says so; an API server, which never sends that, would go by its failure policy.
 
     Args:
         cluster: The caches.
@@ -146,7 +151,8 @@ class Endpoint:
         request.keeps_alive &= not self.is_ending
         if not self.wants_body(request):
             verdict = _trouble(Reason.WRONG_CONTENT_TYPE, _content_type(request).decode("latin-1"))
-            self._send(request, send, Answer(_NOTHING, b"", verdict))
+            reply, text = (_WRONG_TYPE, _WRONG_TYPE_TEXT) if self._refuses else (_NOTHING, b"")
+            self._send(request, send, Answer(reply, text, verdict))
         elif arrival is Arrival.TOO_LARGE:
             self._send(request, send, Answer(_TOO_LARGE, _TOO_LARGE_TEXT, _trouble(Reason.TOO_LARGE)))
         elif arrival in _UNREAD:
@@ -156,6 +162,11 @@ class Endpoint:
             return self._review(request, send)
         return None
 
+    @property
+    def _refuses(self) -> bool:
+        """Whether what is no review gets an error in place of an answer."""
+        return self.rules.behaviour.only_reviews_are_answered
+
     def _review(self, request: Request, send: Send) -> asyncio.Task[None] | None:
         """Answer a review that has come completely."""
         started = time.perf_counter()
@@ -163,6 +174,10 @@ class Endpoint:
         question, verdict = self._decision(request.body)
         if verdict.to_look_up is not None and self.cluster.look_up is not None:
             return asyncio.create_task(self._answer_later(request, send, question, verdict))
+        if verdict.reason in _NO_REVIEWS and self._refuses:
+            _log("", verdict)
+            self._send(request, send, Answer(_NO_REVIEW, _no_review_text(verdict), verdict))
+            return None
         self._answer(request, send, question.uid, Decision(verdict, started))
         return None
 
@@ -255,6 +270,12 @@ def _content_type(request: Request) -> bytes:
 def _trouble(reason: Reason, detail: str = "") -> Verdict:
     """Return the verdict on a request that nothing can be told of."""
     return Verdict(Subject.UNKNOWN, Outcome.ERROR, reason, detail)
+
+
+def _no_review_text(verdict: Verdict) -> bytes:
+    """Return what somebody is told who sent no review."""
+    problem = verdict.detail or "it has no request"
+    return f"this is no AdmissionReview of admission.k8s.io/v1: {problem}\n".encode()
 
 
 def _failure(error: Exception) -> Verdict:

@@ -51,8 +51,17 @@ class AdmissionRequest(_Wire, frozen=True):
     old_object: msgspec.Raw = _ABSENT
 
 
-class _RequestReview(_Wire, frozen=True):
+class RequestReview(_Wire, frozen=True):
+    """What comes to the webhook, with what it says that it is."""
+
+    kind: str = ""
+    api_version: str = ""
     request: AdmissionRequest | None = None
+
+    @property
+    def is_of_known_kind(self) -> bool:
+        """Whether it says that it is what it should be."""
+        return self.kind == _KIND and self.api_version == _API_VERSION
 
 
 class StatusCause(_Wire, frozen=True, omit_defaults=True):
@@ -99,7 +108,7 @@ class _ResponseReview(_Wire, frozen=True):
     response: AdmissionResponse
 
 
-_REVIEWS = msgspec.json.Decoder(_RequestReview)
+_REVIEWS = msgspec.json.Decoder(RequestReview)
 _TREES = msgspec.json.Decoder()
 _ENCODER = msgspec.json.Encoder()
 
@@ -120,16 +129,13 @@ class _PodPresence(_Wire, frozen=True):
 _PRESENCES = msgspec.json.Decoder(_PodPresence)
 
 
-def decode_review(body: bytes) -> AdmissionRequest | None:
+def decode_review(body: bytes) -> RequestReview:
     """Read an AdmissionReview.
-
-    Returns:
-        Its request, None where it has none.
 
     Raises:
         unreadable.UNREADABLE_JSON: The body is no JSON, or a field is not of its type.
     """
-    return _REVIEWS.decode(body).request
+    return _REVIEWS.decode(body)
 
 
 def decode_tree(raw: bytes) -> object:

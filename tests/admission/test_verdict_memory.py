@@ -75,7 +75,8 @@ def pod_json(**metadata: object) -> dict[str, object]:
 
 def body(pod: object, **request: object) -> bytes:
     fields = {"uid": "u1", "resource": PODS, "namespace": "default", "operation": "CREATE", "object": pod}
-    return json.dumps({"request": {**fields, **request}}).encode()
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {**fields, **request}}
+    return json.dumps(review).encode()
 
 
 def asked(raw: bytes, view: ClusterView, memory: Memory | None, rules: ReviewRules = RULES) -> Verdict:

@@ -47,7 +47,7 @@ _VPA_RESOURCE = {"group": _GROUP, "version": "v1", "resource": "verticalpodautos
 _RULES = tuple(
     ReviewRules(_GROUP, Gates(True, True, True), behaviour, BoostRules(None)) for behaviour in (Behaviour(), UPSTREAM)
 )
-_STATUSES = {100, 200, 400, 413, 431}
+_STATUSES = {100, 200, 400, 413, 415, 431}
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,7 +22,7 @@ from admission.shell.exchange import (
 from admission.verdict import Denial, Outcome, Reason, Subject, Verdict
 from admission.vpa_matching import ClusterView
 from admission.vpa_validation import Gates
-from autoscaling.behaviour import Behaviour
+from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.targets import KnownControllers
 
 GROUP = "autoscaling.evenkeel.dev"
@@ -104,6 +105,18 @@ def test_a_review_without_request_is_let_in(raw: bytes) -> None:
     verdict = verdict_on(question, EMPTY, RULES)
     assert verdict.is_allowed
     assert verdict.reason in {Reason.NO_REQUEST, Reason.UNREADABLE_REVIEW}
+
+
+@pytest.mark.parametrize("kind", ["AdmissionReview", "Pod", ""])
+def test_another_kind_counts_where_only_reviews_are_answered(kind: str) -> None:
+    """Spec: admission:4.3, where upstream looks at the request alone."""
+    request = {"uid": "u1", "resource": POD_RESOURCE, "operation": "CREATE", "object": {}}
+    question = read_question(
+        json.dumps({"kind": kind, "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
+    )
+    known, other = (verdict_on(question, EMPTY, replace(RULES, behaviour=Behaviour.of(each))) for each in Profile)
+    assert (known.reason is Reason.UNREADABLE_REVIEW) is (kind != "AdmissionReview")
+    assert other.reason is not Reason.UNREADABLE_REVIEW
 
 
 def test_a_pod_without_a_name_lies_in_the_namespace_of_the_request() -> None:

@@ -14,9 +14,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from admission.certificate_plan import Step
+from admission.review import ReviewRules
 from admission.shell.issuing import CertificateSet, carry_out
 from admission.shell.server import LARGEST_BODY_BYTES, LIMITS
 from admission.vpa_matching import ClusterView
+from autoscaling.behaviour import Behaviour, Profile
 from autoscaling.matching import of_labels
 from autoscaling.ownership import ControllerKey
 from autoscaling.pod import Owner
@@ -27,6 +29,7 @@ from tests.admission.shell.webhooks import (
     GROUP,
     HOST,
     NAMES,
+    RULES,
     Webhook,
     eventually,
     fresh_certificates,
@@ -64,6 +67,12 @@ POD = {
         ]
     },
 }
+
+WRONG_TYPE = b"the content type must be application/json\n"
+
+
+def of_profile(profile: Profile) -> ReviewRules:
+    return replace(RULES, behaviour=Behaviour.of(profile))
 
 
 def view(given_vpa: Vpa | None = None) -> ClusterView:
@@ -161,10 +170,15 @@ async def test_what_is_only_tried_counts_apart(certificates: CertificateSet) -> 
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "text/plain", "APPLICATION/JSON"])
-async def test_another_content_type_gets_nothing(certificates: CertificateSet, content_type: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "answered"), [(Profile.UPSTREAM, (200, b"")), (Profile.EVENKEEL, (415, WRONG_TYPE))]
+)
+async def test_another_content_type_gets_no_answer(
+    certificates: CertificateSet, content_type: str, profile: Profile, answered: tuple[int, bytes]
+) -> None:
     """Spec: admission:4.1."""
-    async with running_webhook(view, certificates) as webhook:
-        assert await ask(webhook, pod_review(POD), certificates, content_type) == b""
+    async with running_webhook(view, certificates, of_profile(profile)) as webhook, session() as made:
+        assert await post(made, webhook, pod_review(POD), certificates.authorities, content_type) == answered
     assert webhook.count(LATENCY, status="error", resource="unknown") == 1
     assert webhook.count(STEPS, step="total") == 1
     assert webhook.count(STEPS, step="admit") == 0
@@ -214,12 +228,43 @@ async def test_a_body_without_a_stated_length_is_measured(certificates: Certific
         assert answer.status == 413
 
 
-@pytest.mark.parametrize("body", [b"", b"not json"])
-async def test_an_unreadable_review_is_let_in_without_uid(certificates: CertificateSet, body: bytes) -> None:
-    """Spec: admission:4.3.1, admission:12.2."""
-    async with running_webhook(view, certificates) as webhook:
+NO_REVIEWS: list[tuple[str, bytes, str]] = [
+    ("admission:4.3.1", b"", "Input data was truncated"),
+    ("admission:12.2", b"not json", "JSON is malformed"),
+    ("admission:4.3.1", b"[]", "Expected `object`, got `array`"),
+    ("admission:4.3.2", b"{}", "it has no request"),
+    ("admission:4.3.2", b'{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', "it has no request"),
+]
+
+
+@pytest.mark.parametrize(("row", "body", "problem"), NO_REVIEWS)
+async def test_what_is_no_review_is_refused(certificates: CertificateSet, row: str, body: bytes, problem: str) -> None:
+    async with running_webhook(view, certificates) as webhook, session() as made:
+        status, answer = await post(made, webhook, body, certificates.authorities)
+        assert status == 400, row
+        assert answer.startswith(b"this is no AdmissionReview of admission.k8s.io/v1: ")
+        assert problem in answer.decode()
+        status, answer = await post(made, webhook, pod_review(POD), certificates.authorities)
+        assert (status, json.loads(answer)["response"]["patchType"]) == (200, "JSONPatch"), "on the same connection"
+    assert webhook.count(LATENCY, status="error", resource="unknown") == 1
+
+
+async def test_a_review_of_another_version_is_refused(certificates: CertificateSet) -> None:
+    """Spec: admission:4.3."""
+    foreign = json.dumps(json.loads(pod_review(POD)) | {"apiVersion": "admission.k8s.io/v1beta1"}).encode()
+    for profile, expected in ((Profile.EVENKEEL, 400), (Profile.UPSTREAM, 200)):
+        async with running_webhook(view, certificates, of_profile(profile)) as webhook, session() as made:
+            assert (await post(made, webhook, foreign, certificates.authorities))[0] == expected
+
+
+@pytest.mark.parametrize(("row", "body", "problem"), NO_REVIEWS)
+async def test_what_is_no_review_is_let_in_without_uid(
+    certificates: CertificateSet, row: str, body: bytes, problem: str
+) -> None:
+    async with running_webhook(view, certificates, of_profile(Profile.UPSTREAM)) as webhook:
         answer = json.loads(await ask(webhook, body, certificates))
-    assert answer["response"] == {"uid": "", "allowed": True}
+    assert answer["response"] == {"uid": "", "allowed": True}, row
+    assert problem
     assert webhook.count(LATENCY, status="error", resource="unknown") == 1
 
 

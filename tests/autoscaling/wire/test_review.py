@@ -26,7 +26,7 @@ def test_a_request_keeps_its_objects_undecoded() -> None:
         b' "resource": {"group": "g", "version": "v1", "resource": "ks"}, "requestKind": {"kind": "R"},'
         b' "name": "n", "namespace": "s", "operation": "UPDATE", "object": { "a":1}, "oldObject": null,'
         b' "userInfo": {"username": "x"}, "dryRun": false}}'
-    )
+    ).request
     assert request is not None
     assert (request.uid, request.name, request.namespace, request.operation) == ("u", "n", "s", "UPDATE")
     assert (request.kind.kind, request.resource.resource, request.resource.version) == ("K", "ks", "v1")
@@ -37,11 +37,26 @@ def test_a_request_keeps_its_objects_undecoded() -> None:
 
 
 def test_what_is_absent_is_empty() -> None:
-    request = decode_review(b'{"request": {}}')
+    request = decode_review(b'{"request": {}}').request
     assert request is not None
     assert (request.uid, bytes(request.object), request.request_kind) == ("", b"", None)
-    assert decode_review(b"{}") is None
-    assert decode_review(b'{"request": null}') is None
+    assert decode_review(b"{}").request is None
+    assert decode_review(b'{"request": null}').request is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "is_known"),
+    [
+        ("AdmissionReview", "admission.k8s.io/v1", True),
+        ("AdmissionReview", "admission.k8s.io/v1beta1", False),
+        ("Pod", "v1", False),
+        ("", "", False),
+    ],
+)
+def test_what_a_review_says_that_it_is_tells_it_apart(kind: str, version: str, is_known: bool) -> None:
+    raw = json.dumps({"kind": kind, "apiVersion": version, "request": {}}).encode()
+    assert decode_review(raw).is_of_known_kind is is_known
+    assert decode_review(b'{"request": {}}').is_of_known_kind is False
 
 
 @pytest.mark.parametrize("raw", [b"", b"x", b"[]", b'{"request": []}', b'{"request": {"uid": 1}}'])
