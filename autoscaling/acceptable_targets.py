@@ -24,6 +24,9 @@ from autoscaling.target_resources import NOTHING, ContainerTarget
 
 Targets = tuple[ContainerTarget, ...]
 
+MOST_STARTING: Final = 200
+"""Init containers, sidecars among them, up to which it is worked out what runs beside what; no such pod is meant."""
+
 _MILLI: Final = 1000
 _NO_PLACEMENT: Final = Placement()
 
@@ -48,7 +51,8 @@ def acceptable_targets(pod: Pod, targets: Targets, limits: NamespaceLimits) -> T
     - Resources other than cpu and memory are left out.
     - A resource whose limit is zero stays, as no request can be above that.
     - Each container is kept within its own limit, its LimitRanges and the limits of the pod as a whole.
-    - Rises are cut by the same share until the pod is within its own requests and the LimitRanges for pods.
+    - Rises are cut by the same share until the pod is within its own requests and the LimitRanges for pods; a pod that
+      has such bounds and more than ``MOST_STARTING`` init containers stays as it is.
 
     Args:
         pod: As its spec has it; what its status says does not count.
@@ -107,6 +111,8 @@ class _Fitting:
         held = tuple(map(self._within_own, self.pod.containers, targets))
         if not any(self._is_set(target) for target in held) or not self._is_bound:
             return held
+        if len(in_start_order(self.pod)) > MOST_STARTING:
+            return tuple(self._without(target, f"more than {MOST_STARTING} init containers") for target in held)
         held = self._within_sums(held)
         if self._is_taken(held):
             return held

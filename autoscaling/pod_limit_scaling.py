@@ -119,6 +119,11 @@ def _is_before(container: Container, init: Container) -> bool:
     return place is not None and own is not None and place < own
 
 
+def _start(container: Container) -> int:
+    """Return a sidecar's place among the init containers."""
+    return container.init_position or 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Sums:
     """Limits and requests of several containers added up."""
@@ -137,13 +142,60 @@ class _Starting:
 
     Args:
         own: What the init container counts for, which nobody changes.
-        beside: Names of the sidecars.
+        beside: How many sidecars, of those in the order of their start.
         theirs: What the sidecars count for.
     """
 
     own: _Sums
-    beside: frozenset[str]
+    beside: int
     theirs: _Sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What the limits of the first sidecars may come to.
+
+    Args:
+        beside: How many sidecars.
+        limits: What their limits come to as it is, in nano-units.
+        room: What they may come to, in nano-units.
+    """
+
+    beside: int
+    limits: int
+    room: int
+
+    def is_less_steep(self, before: _Bound, after: _Bound) -> bool:
+        """Say whether less is left of each unit from a bound to this one than from this one to a later one."""
+        ours = (self.room - before.room) * (after.limits - self.limits)
+        return ours < (after.room - self.room) * (self.limits - before.limits)
+
+
+_NOBODY = _Bound(0, 0, 0)
+
+
+def _binding(bounds: list[_Bound]) -> list[_Bound]:
+    """Return those of several bounds that decide, when the tightest one is kept first, then the next one, and so on.
+
+    Each sidecar is held back by the tightest of the bounds that it counts for, in which the sidecars before it, held
+    back by tighter ones, take no more than they are left: the lower convex hull of room over limits.
+
+    Args:
+        bounds: In the order of ``beside``.
+
+    Returns:
+        In the same order; between two of them limits shrink by the same factor, from one to the next by a larger one.
+    """
+    hull = [_NOBODY]
+    for bound in bounds:
+        if bound.limits == hull[-1].limits:
+            if bound.room >= hull[-1].room:
+                continue
+            hull.pop()
+        while len(hull) > 1 and not hull[-1].is_less_steep(hull[-2], bound):
+            hull.pop()
+        hull.append(bound)
+    return hull[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +236,22 @@ class _Scaling:
         Spec: beyond:B-16.
         """
         maximum = amount(self.item.maximum, resource)
-        for number in range(len(self._starting(entries, vector, resource))):
-            each = self._starting(entries, vector, resource)[number]
-            room = Quantity(maximum.nano - each.own.limits.nano, maximum.format)
-            if maximum.is_zero() or room.nano <= 0 or each.theirs.limits <= room:
-                continue
-            by = (each.theirs.limits, room, Rounding.DOWN)
-            entries = [self._entry(e, vector, resource, by) if e.container_name in each.beside else e for e in entries]
-        return entries
+        if maximum.is_zero():
+            return entries
+        starting = self._starting(entries, vector, resource)
+        rooms = [_Bound(s.beside, s.theirs.limits.nano, maximum.nano - s.own.limits.nano) for s in starting]
+        by: dict[str, tuple[Quantity, Quantity, Rounding]] = {}
+        before, sidecars = _NOBODY, self._sidecars()
+        for bound in _binding([each for each in rooms if each.room > 0 and each.limits > 0]):
+            limits, room = bound.limits - before.limits, bound.room - before.room
+            if room >= limits:
+                break
+            shares = (Quantity(limits, maximum.format), Quantity(room, maximum.format), Rounding.DOWN)
+            by |= {sidecar.name: shares for sidecar in sidecars[before.beside : bound.beside]}
+            before = bound
+        return [
+            self._entry(e, vector, resource, by[e.container_name]) if e.container_name in by else e for e in entries
+        ]
 
     def _sums(self, entries: list[ContainerRecommendation], vector: str, resource: str) -> _Sums:
         """Return the pod's limits and requests as they would be with this vector."""
@@ -210,19 +270,25 @@ class _Scaling:
         limit = proportional_limit(resource, current, request, amount(self.item.default, resource)).limit
         return _Sums(limit or ZERO, request)
 
+    def _sidecars(self) -> list[Container]:
+        """Return the sidecars in the order of their start."""
+        return sorted((c for c in self.pod.containers if c.init_position is not None), key=_start)
+
     def _starting(self, entries: list[ContainerRecommendation], vector: str, resource: str) -> list[_Starting]:
         """Return the plain init containers in order; none where sidecars do not count, as upstream leaves all out."""
-        if not self.pod.counts_sidecars:
+        if not self.pod.counts_sidecars or not self.pod.init_containers:
             return []
         by_name = {e.container_name: e for e in reversed(entries)}
+        sidecars = self._sidecars()
+        theirs, beside = _Sums(), 0
         found: list[_Starting] = []
         for init in self.pod.init_containers:
-            sidecars = [c for c in self.pod.containers if _is_before(c, init)]
-            theirs = _Sums()
-            for sidecar in sidecars:
+            while beside < len(sidecars) and _is_before(sidecars[beside], init):
+                sidecar = sidecars[beside]
                 theirs = theirs.plus(self._amounts(sidecar, by_name.get(sidecar.name), vector, resource))
+                beside += 1
             own = _Sums(init.resources.limit(resource), init.resources.request(resource))
-            found.append(_Starting(own, frozenset(sidecar.name for sidecar in sidecars), theirs))
+            found.append(_Starting(own, beside, theirs))
         return found
 
     def _entry(

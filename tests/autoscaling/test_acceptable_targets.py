@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaling.acceptable_targets import Targets, acceptable_targets, limits_for_capping
+from autoscaling.acceptable_targets import MOST_STARTING, Targets, acceptable_targets, limits_for_capping
 from autoscaling.limitrange import NO_LIMITS, LimitRange, LimitRangeItem, LimitType, NamespaceLimits, merge
 from autoscaling.placement import Placement
 from autoscaling.pod import Container, Pod
@@ -134,6 +134,22 @@ def test_only_cpu_and_memory_are_set(name: str) -> None:
     target = ContainerTarget({**amounts("1/1Gi"), name: Quantity.parse("1")})
     (held,) = acceptable_targets(pod(container("c")), (target,), NO_LIMITS)
     assert held == ContainerTarget(amounts("1/1Gi"), {}, held_back=(f"{name} not set: neither cpu nor memory",))
+
+
+@pytest.mark.parametrize(("inits", "is_set"), [(MOST_STARTING, True), (MOST_STARTING + 1, False)])
+@pytest.mark.parametrize("bounds", [within(limit_range(POD, maximum="1000")), NO_LIMITS])
+def test_a_bounded_pod_with_more_init_containers_than_anybody_means_stays_as_it_is(
+    inits: int, is_set: bool, bounds: NamespaceLimits
+) -> None:
+    """Spec: beyond:B-32."""
+    kinds = (sidecar, container)
+    started = [kinds[number % 2](f"i{number}", "1", "1") for number in range(inits)]
+    subject = with_sidecars(with_init_containers(pod(container("c", "1", "1")), *started))
+    held = acceptable_targets(subject, tuple(wanted("2", "2") for _ in subject.containers), bounds)
+    is_bound = bounds is not NO_LIMITS
+    assert all(bool(target.requests) is (is_set or not is_bound) for target in held)
+    if is_bound and not is_set:
+        assert held[0].held_back == ("cpu not set: more than 200 init containers",)
 
 
 def test_a_pod_that_is_beyond_the_limit_range_is_scaled_to_it_as_before() -> None:

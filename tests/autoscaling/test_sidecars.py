@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import pytest
 from hypothesis import given
@@ -177,6 +179,89 @@ def test_totals_of_pods_are_those_of_the_api_server(
     bounds = limit_range(LimitType.POD, maximum=item.get("maximum"), minimum=item.get("minimum"))
     subject = with_sidecars(with_init_containers(pod(APP), *inits))
     assert limits_of(subject, bounds, *targets) == found, row
+
+
+LATER = sidecar("later", "1", "1")
+
+
+@pytest.mark.parametrize(
+    ("row", "inits", "found"),
+    [
+        ("beyond:B-16 the second start is the tighter one", ("side", "6", "later", "7"), ["1500m", "1500m"]),
+        ("beyond:B-16 the first start is the tighter one", ("side", "9", "later", "6"), ["1", "3"]),
+        ("beyond:B-16 both are as tight", ("side", "8", "later", "6"), ["2", "2"]),
+        ("beyond:B-16 only the first one binds", ("side", "9", "later", "1"), ["1", "4"]),
+        ("beyond:B-16 only the second one binds", ("side", "1", "later", "4"), ["3", "3"]),
+        ("beyond:B-16 two starts beside the same sidecars", ("side", "later", "4", "6"), ["2", "2"]),
+        ("beyond:B-16 a start without room between others", ("side", "9", "10", "later", "6"), ["1", "3"]),
+        ("beyond:B-16 nobody is beside the first one", ("9", "side", "later", "8"), ["1", "1"]),
+    ],
+)
+def test_of_several_starts_the_tightest_is_kept_first(row: str, inits: tuple[str, ...], found: list[str]) -> None:
+    made = {"side": SIDE, "later": LATER}
+    placed = [made.get(each) or container(f"init{n}", each, each) for n, each in enumerate(inits)]
+    subject = with_sidecars(with_init_containers(pod(container("app", "1m", "1m")), *placed))
+    sized = limits_of(subject, limit_range(LimitType.POD, maximum="10"), "1m", "4", "4")
+    assert sized == ["1m/1m", *(f"{amount}/{amount}" for amount in found)], row
+
+
+@given(
+    starts=st.lists(st.one_of(st.none(), st.integers(1, 120)), min_size=1, max_size=12),
+    wanted=st.lists(st.integers(1, 100), min_size=12, max_size=12),
+)
+def test_every_start_fits_beside_its_sidecars_which_have_no_less_than_they_must(
+    starts: list[int | None], wanted: list[int]
+) -> None:
+    """Spec: beyond:B-16: where there is room at all, and no sidecar could have more while nobody has less."""
+    most = 100 * 1000
+    inits = [
+        sidecar(f"s{n}", "1", "1") if own is None else container(f"i{n}", str(own), str(own))
+        for n, own in enumerate(starts)
+    ]
+    subject = with_sidecars(with_init_containers(pod(container("app", "1", "1")), *inits))
+    sidecars = [each for each in subject.containers if each.is_sidecar]
+    targets = ["1", *(str(amount) for amount, _ in zip(wanted, sidecars, strict=False))]
+    sized = limits_of(subject, limit_range(LimitType.POD, maximum="100"), *targets)
+    got = [Quantity.parse(each.partition("/")[2]).milli_value() for each in sized[1:]]
+    # What the sum of all containers leaves comes first.
+    share = min(1.0, most / (sum((1, *wanted[: len(sidecars)])) * 1000))
+    asked = [amount * 1000 * share for amount in wanted[: len(sidecars)]]
+    seen, sums = 0, list[tuple[int, int]]()
+    for own in starts:
+        if own is None:
+            seen += 1
+        elif own < 100:
+            sums.append((seen, most - own * 1000))
+    grain = len(sidecars) + 1
+    assert all(sum(got[:count]) <= room + grain for count, room in sums)
+    for index, (amount, most_of_it) in enumerate(zip(got, asked, strict=True)):
+        is_held = any(count > index and sum(got[:count]) >= room - 2 * grain for count, room in sums)
+        assert amount >= most_of_it - grain or is_held
+
+
+def calls_of(size: int) -> int:
+    """Count the calls of functions that it takes to size a pod of so many sidecars, each before an init container."""
+    pairs = [(sidecar(f"s{n}", "1", "1"), container(f"i{n}", "1", "1")) for n in range(size)]
+    inits = [each for pair in pairs for each in pair]
+    subject = with_sidecars(with_init_containers(pod(container("app", "1", "1")), *inits))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _of: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    earlier = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        limits_of(subject, limit_range(LimitType.POD, maximum=str(2 * size)), *["3"] * (size + 1))
+    finally:
+        sys.setprofile(earlier)
+    return calls
+
+
+def test_what_a_pod_takes_grows_with_its_containers_and_not_with_their_square() -> None:
+    """Spec: beyond:B-32: nobody keeps the others waiting by a pod that is all sidecars and init containers."""
+    assert calls_of(80) < 6 * calls_of(20)
 
 
 def test_upstream_counts_no_init_container_in_the_totals_of_pods() -> None:
