@@ -49,6 +49,7 @@ docs: setup ## Write the generated pages of docs/ anew.
 	$(BIN)/python -m evenkeel.cli.document_decisions
 	$(BIN)/python -m evenkeel.cli.document_switches docs/parity.md
 	$(BIN)/python -m evenkeel.cli.document_metrics
+	$(BIN)/python -m evenkeel.cli.document_api
 	$(BIN)/python -m bench.report docs/performance.md
 
 PARITY_FLAGS = $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
