@@ -99,6 +99,7 @@ MODULES: Mapping[str, GoModule] = {
         ),
         GoModule("collector", _MODULES_FOLDER / "collector", {"collector": "."}),
         GoModule("dashboard", _MODULES_FOLDER / "dashboard", {"dashboard": "."}),
+        GoModule("kind", _MODULES_FOLDER / "kind", {"kind-configuration": "."}),
     )
 }
 
