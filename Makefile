@@ -14,6 +14,7 @@ setup: $(READY) ## Create .venv with the locked dependencies.
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "evenkeel needs Python 3.11, 3.12 or 3.13, this is " + sys.version.split()[0] + "; set PYTHON=/path/to/python3.12")'
+	@echo "setting up .venv with the packages of requirements.lock; it takes about a minute" >&2
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "no working venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -95,7 +95,7 @@ def known_flags() -> frozenset[str]:
 
 
 def commands_in(line: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command in a line of a shell, without ``sudo`` and what stands after a ``#``."""
+    """Yield the words of each command in a line of a shell, without ``sudo``, ``env`` and comments."""
     if "`" in line or line.startswith(("{", "- ", "<")):
         return
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&")
@@ -107,7 +107,7 @@ def commands_in(line: str) -> Iterator[tuple[str, ...]]:
     while words:
         command = list(takewhile(lambda word: not set(word) <= set("|;&"), words))
         words = words[len(command) + 1 :]
-        while command and (command[0] == "sudo" or "=" in command[0].partition("/")[0]):
+        while command and (command[0] in {"sudo", "env"} or "=" in command[0].partition("/")[0]):
             command.pop(0)
         if command:
             yield tuple(command)

@@ -61,6 +61,7 @@ def test_every_command_takes_the_flags_that_it_is_given(page: Page) -> None:
         ("kubectl evenkeel explain vpa web -o json", None),
         ("kubectl logs x | evenkeel list --history --log - -A", None),
         ("sudo PATH=/bin evenkeel-updater --min-replicas=1", None),
+        ('sudo env PATH="$PATH" evenkeel list --histories', "evenkeel list has no --histories"),
         ("evenkeel", None),
         ("make demo", None),
         ("evenkeel lists -A", "there is no command lists"),
