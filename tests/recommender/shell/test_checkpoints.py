@@ -24,7 +24,7 @@ from tests.autoscaling.kube.clocks import HeldPacing
 from tests.autoscaling.kube.scripted import client_of
 from tests.builders import T0
 from tests.embedded import Json, client_for
-from tests.recommender.scene import HOUR, MINUTE, Scene, of_one_container, pod, vpa
+from tests.recommender.scene import DAY, HOUR, MINUTE, Scene, of_one_container, pod, vpa
 from tests.recommender.shell.stage import until
 
 pytestmark = pytest.mark.anyio
@@ -108,6 +108,33 @@ async def test_a_restarted_recommender_goes_on_with_the_running_windows(row: str
     for each in (scene, fresh):
         each.memory(T0 + HOUR, 200 * MI)
     assert fresh.figures() == scene.figures()
+
+
+@pytest.mark.parametrize(
+    ("row", "source", "destination"),
+    [
+        ("api:2", ApiGroup.UPSTREAM, ApiGroup.EVENKEEL),
+        ("api:2", ApiGroup.EVENKEEL, ApiGroup.UPSTREAM),
+    ],
+)
+async def test_a_history_that_is_copied_goes_on_in_the_other_group(
+    row: str, source: ApiGroup, destination: ApiGroup
+) -> None:
+    """As docs/migration.md copies it: another group, and of the metadata the two names only."""
+    server, scene = server_of(source), of_one_container()
+    scene.steady_cpu(T0 - 2 * DAY, 100, 300)
+    scene.memory(T0 - 2 * DAY, 300 * MI)
+    scene.memory(T0 - HOUR, 100 * MI)
+    await write(server, source, scene, T0, keep_windows=False)
+    stored = object_of(server, source)
+    names: Json = {"name": "v-main", "namespace": "default"}
+    copied = {**stored, "apiVersion": f"{destination.value}/v1", "metadata": names}
+    assert set(copied) == {"apiVersion", "kind", "metadata", "spec", "status"}
+    other = server_of(destination)
+    other.store.create(copied)
+    there, here = await loaded(other, destination, T0, "p"), await loaded(server, source, T0, "p")
+    assert there.figures() == here.figures(), row
+    assert set(there.figures()["target"]) == {"cpu", "memory"}
 
 
 async def test_the_own_group_has_a_field_for_windows() -> None:
