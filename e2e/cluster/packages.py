@@ -24,6 +24,7 @@ PROGRAMS: Mapping[str, str] = {
     "/usr/bin/nsenter": "util-linux",
     "/usr/bin/unshare": "util-linux",
     "/usr/sbin/sysctl": "procps",
+    "/usr/bin/jq": "jq",  # Commands of pages are run as they stand there.
 }
 """What must be there, and the package that brings it; busybox is checked by its linkage, see ``missing_packages``."""
 
