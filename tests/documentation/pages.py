@@ -43,6 +43,7 @@ class Page:
         links: Where it leads.
         code: Blocks and words that are set as code, in order.
         prose: Words that are not.
+        blocks: Language and text of each block of code that names its language, in order.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Page:
     links: tuple[Link, ...]
     code: tuple[str, ...]
     prose: tuple[str, ...]
+    blocks: tuple[tuple[str, str], ...]
 
     @property
     def text(self) -> str:
@@ -91,6 +93,7 @@ def parsed(name: str, text: str) -> Page:
         links=tuple(Link(str(token.attrs[_LINKS[token.type]]), line) for token, line in pieces if token.type in _LINKS),
         code=tuple(token.content for token, _ in pieces if token.type in _CODE),
         prose=tuple(token.content for token, _ in pieces if token.type == "text"),
+        blocks=tuple((token.info, token.content) for token, _ in pieces if token.type == "fence" and token.info),
     )
 
 

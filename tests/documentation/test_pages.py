@@ -21,6 +21,10 @@ evenkeel list \\
 [no](link.md)
 ```
 
+```yaml
+a: 1
+```
+
 ## Again
 ## Again
 """
@@ -48,7 +52,8 @@ def test_headings_links_and_code_are_told_apart() -> None:
     page = parsed("page.md", _TEXT)
     assert page.headings == ("A page: --flag", "Again", "Again")
     assert page.links == (Link("other.md#there", 3), Link("drawn.svg", 3), Link("y.md", 7))
-    assert page.code == ("--flag", "x", "evenkeel list \\\n  -A\n[no](link.md)\n")
-    assert page.lines_of_code == ("--flag", "x", "evenkeel list    -A", "[no](link.md)")
+    assert page.code == ("--flag", "x", "evenkeel list \\\n  -A\n[no](link.md)\n", "a: 1\n")
+    assert page.lines_of_code == ("--flag", "x", "evenkeel list    -A", "[no](link.md)", "a: 1")
+    assert page.blocks == (("yaml", "a: 1\n"),)
     assert "that" in page.prose
     assert "evenkeel list" not in " ".join(page.prose)
