@@ -18,6 +18,7 @@ from evenkeel.simulator.scenarios.expectations import CHECK_KEYS
 from evenkeel.simulator.scenarios.references import Place, dangling
 from evenkeel.simulator.scenarios.steps import STEP_KEYS
 from evenkeel.simulator.scenarios.syntax import Part
+from evenkeel.yaml_places import line_of, repeated_keys
 
 _ADAPTER = TypeAdapter(Scenario)
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -62,14 +63,14 @@ def parse_scenario(content: str, name: str) -> Scenario:
         raise ScenarioError(f"{name}:{line}: no YAML: {error.problem}; check indentation and quotes") from None
     if not isinstance(root, yaml.MappingNode):
         raise ScenarioError(f"{name}:1: a scenario is a mapping that begins with title, duration and nodes; {_GUIDE}")
-    if repeated := list(_repeated_keys(root)):
+    if repeated := list(repeated_keys(root)):
         raise ScenarioError("\n".join(f"{name}:{line}: {key} stands here twice; keep one" for line, key in repeated))
     try:
         scenario = _ADAPTER.validate_python(document)
     except ValidationError as error:
         faults = [_explain(root, detail) for detail in error.errors(include_url=False)]
         raise ScenarioError(_report(name, faults)) from None
-    if faults := [(_line(root, place), problem) for place, problem in dangling(scenario)]:
+    if faults := [(line_of(root, place), problem) for place, problem in dangling(scenario)]:
         raise ScenarioError(_report(name, faults))
     return scenario
 
@@ -100,7 +101,7 @@ def _explain(root: yaml.Node, detail: ErrorDetails) -> tuple[int, str]:
         case _:
             message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
             problem = f"{where}: {message[0].lower()}{message[1:]}"
-    return _line(root, place), problem
+    return line_of(root, place), problem
 
 
 def _without_tags(location: tuple[int | str, ...]) -> Place:
@@ -112,39 +113,6 @@ def _without_tags(location: tuple[int | str, ...]) -> Place:
         if not (after_function or in_tagged_list):
             kept.append(part)
     return tuple(kept)
-
-
-def _line(root: yaml.Node, place: Place) -> int:
-    """Return the line of a place, or of the nearest part around it that exists."""
-    node, line = root, root.start_mark.line
-    for part in place:
-        if isinstance(node, yaml.MappingNode):
-            found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
-            if found is None:
-                break
-            line, node = found[0].start_mark.line, found[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            line = node.start_mark.line
-        else:
-            break
-    return line + 1
-
-
-def _repeated_keys(node: yaml.Node) -> Iterator[tuple[int, str]]:
-    """Yield line and name of every key that its mapping has already; YAML itself would silently take the last one."""
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _repeated_keys(item)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: set[str] = set()
-    for key, value in node.value:
-        if isinstance(key, yaml.ScalarNode):
-            if key.value in seen:
-                yield key.start_mark.line + 1, key.value
-            seen.add(key.value)
-        yield from _repeated_keys(value)
 
 
 def _vocabulary() -> list[str]:
