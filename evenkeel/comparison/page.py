@@ -7,24 +7,19 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from evenkeel.comparison.comparing import Row
 from evenkeel.comparison.plot import Drawing, draw
 from evenkeel.comparison.report import Report, amount, measured, percent, why
 from evenkeel.comparison.use import ObservedUse
+from evenkeel.pages.document import Page, add_heading
 
 _STYLE: Final = """
-:root { color-scheme: light dark; --ours: #0b6e4f; --theirs: #b3471b; --used: #5b5b8c; --line: #8884; }
+:root { --ours: #0b6e4f; --theirs: #b3471b; --used: #5b5b8c; }
 @media (prefers-color-scheme: dark) { :root { --ours: #58c99b; --theirs: #f09a6a; --used: #a9a9e0; } }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; }
-table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line); }
-td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.beyond td.distance { font-weight: 700; }
 td.why { max-width: 34rem; }
-svg line, svg polyline { fill: none; stroke-width: 2; }
-svg .axis { stroke: var(--line); stroke-width: 1; }
 svg .ours { stroke: var(--ours); }
 svg .theirs { stroke: var(--theirs); stroke-dasharray: 8 4; }
 svg .used { stroke: var(--used); stroke-dasharray: 2 3; }
@@ -62,13 +57,8 @@ def page(made: Report, use: ObservedUse, now: datetime) -> str:
         use: The samples that are drawn.
         now: When the report was made.
     """
-    root = Element("html", {"lang": "en"})
-    head, body = SubElement(root, "head"), SubElement(root, "body")
-    SubElement(head, "meta", {"charset": "utf-8"})
-    SubElement(head, "meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"})
-    SubElement(head, "title").text = _TITLE
-    SubElement(head, "style").text = _STYLE
-    SubElement(body, "h1").text = _TITLE
+    made_page = Page.begun(_TITLE, _STYLE)
+    body = made_page.body
     SubElement(body, "p").text = f"{made.verdict} Made at {now.strftime('%Y-%m-%dT%H:%M:%SZ')}."
     SubElement(body, "p").text = measured(made.measure) if made.measure.source else "No use was looked at."
     if made.rows:
@@ -79,7 +69,7 @@ def page(made: Report, use: ObservedUse, now: datetime) -> str:
         notes = SubElement(body, "ul", {"class": "notes"})
         for note in made.notes:
             SubElement(notes, "li").text = note
-    return f"<!DOCTYPE html>\n{tostring(root, encoding='unicode', method='html')}\n"
+    return made_page.text()
 
 
 def _add_key(body: Element) -> None:
@@ -95,9 +85,7 @@ def _add_key(body: Element) -> None:
 def _add_table(body: Element, made: Report, use: ObservedUse) -> None:
     """Add the rows."""
     table = SubElement(body, "table")
-    heading = SubElement(SubElement(table, "thead"), "tr")
-    for name in _HEADINGS:
-        SubElement(heading, "th", {"scope": "col"}).text = name
+    add_heading(table, _HEADINGS)
     rows = SubElement(table, "tbody")
     threshold = made.measure.threshold_percent
     for row in made.rows:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 
 from autoscaling.quantity import ZERO
 from evenkeel.comparison.comparing import Comparison, Row
@@ -13,47 +11,7 @@ from evenkeel.comparison.report import Measure, report
 from evenkeel.comparison.use import ObservedUse, UseSample
 from tests.builders import T0
 from tests.evenkeel.comparison.test_report import ALONE, HIGHER, LOOK, SAME
-
-VOID = frozenset({"meta"})
-"""Elements that HTML never closes."""
-
-
-class Outline(HTMLParser):
-    """Reads a page, refuses one whose elements are not closed in turn, and keeps the rows of its table."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.rows: list[list[str]] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in {"td", "th"}:
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.rows and self.open and self.open[-1] in {"td", "th"}:
-            self.rows[-1][-1] += data
-
-    def named(self, tag: str, css: str = "") -> Iterator[dict[str, str | None]]:
-        """Yield the attributes of elements, of one class if that is given."""
-        return (attributes for name, attributes in self.elements if name == tag and attributes.get("class", "") == css)
-
-
-def read(text: str) -> Outline:
-    outline = Outline()
-    outline.feed(text)
-    outline.close()
-    assert outline.open == []
-    return outline
+from tests.evenkeel.outline import read
 
 
 def rendered(*rows: Row, threshold: float | None = None, use: ObservedUse | None = None) -> str:
@@ -128,4 +86,4 @@ def test_an_amount_of_nothing_is_drawn_on_the_axis() -> None:
     outline = read(rendered(replace(ALONE, ours=ZERO)))
     _, level = outline.named("line", "ours")
     (axis,) = outline.named("line", "axis")
-    assert level["y1"] == axis["y1"] == "80.0", "beyond:B-35"
+    assert level["y1"] == axis["y1"] == "80", "beyond:B-35"

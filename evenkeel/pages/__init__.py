@@ -1,0 +1,1 @@
+"""Pages of HTML that need nothing beside them, and the drawings in them."""
