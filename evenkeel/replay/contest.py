@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from evenkeel.replay.course import InOrder, Player, play
+from evenkeel.replay.course import Course, InOrder, Player, play
 from evenkeel.replay.hindsight import oracle, static
 from evenkeel.replay.scores import Scores, score
-from evenkeel.replay.steps import by_number, by_time
+from evenkeel.replay.steps import Steps, by_number, by_time
 from evenkeel.replay.trace import DAY_SECONDS, Trace
 from recommender.kernels.suite import Kernels
 from recommender.strategies.bank_state import BankState
@@ -44,10 +44,12 @@ class Contender:
     Args:
         name: Its name.
         strategy: The strategy; None for one of ``IN_HINDSIGHT``.
+        limits_stay: Whether limits go by the first requests, and requests within them, as RequestsOnly has it.
     """
 
     name: str
     strategy: Strategy | None = None
+    limits_stay: bool = False
 
 
 def lots(traces: Sequence[Trace], most_steps: int = LOT_STEPS) -> Iterator[Sequence[Trace]]:
@@ -80,7 +82,28 @@ def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | No
     Raises:
         MisshapenError: The strategy returns something else than possible amounts for every row.
     """
-    rows = [*traces] * len(RATIOS)
+    steps, course = run(contender, traces, RATIOS, kernels)
+    return score(steps, course, RATIOS, SCORED_RATIO)
+
+
+def run(
+    contender: Contender, traces: Sequence[Trace], ratios: tuple[float, ...], kernels: Kernels | None = None
+) -> tuple[Steps, Course]:
+    """Play a strategy on a lot of series.
+
+    Args:
+        contender: The strategy.
+        traces: At least one.
+        ratios: Ratios of memory limit to request.
+        kernels: What strategies by histograms work with; numpy does where there are none.
+
+    Returns:
+        The steps of all series at the first ratio, then of all at the next one, and what became of them.
+
+    Raises:
+        MisshapenError: The strategy returns something else than possible amounts for every row.
+    """
+    rows = [*traces] * len(ratios)
     if contender.strategy is None:
         player, steps = IN_HINDSIGHT[contender.name](rows), by_number(rows)
     else:
@@ -91,5 +114,4 @@ def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | No
             player, steps = state, by_number(rows)
         else:
             player, steps = InOrder(state), by_time(rows)
-    course = play(steps, player, np.repeat(RATIOS, len(traces)))
-    return score(steps, course, RATIOS, SCORED_RATIO)
+    return steps, play(steps, player, np.repeat(ratios, len(traces)), limits_stay=contender.limits_stay)

@@ -35,12 +35,16 @@ class Course:
 
     Args:
         requests: float64[2, steps], cores and bytes in force in each of the steps; NaN before the first.
+        limits: float64[steps], bytes, likewise; there is no CPU limit.
+        are_killed: bool[steps], where an OOM event begins.
         ooms: int64[series], OOM events.
         resizes: int64[series], changes of one or both requests.
         increases: int64[series], those of them that give more.
     """
 
     requests: Floats
+    limits: Floats
+    are_killed: Flags
     ooms: Integers
     resizes: Integers
     increases: Integers
@@ -85,29 +89,31 @@ class InOrder:
 class _Rows:
     """Where every series stands while the steps go by."""
 
-    def __init__(self, ratios: Floats) -> None:
+    def __init__(self, ratios: Floats, *, limits_stay: bool) -> None:
         self._ratios = ratios
+        self._limits_stay = limits_stay
         self.requests: Floats = np.full((2, len(ratios)), np.nan)
+        self.limits: Floats = np.full(len(ratios), np.nan)
         self.kills = Kills.none(len(ratios))
         self.ooms, self.resizes, self.increases = np.zeros((3, len(ratios)), dtype=np.int64)
 
-    def kill(self, usage: Usage, are_scored: Flags) -> OomKills | None:
-        """Note which rows run out of memory in a step, and return them; None where none does.
+    def kill(self, usage: Usage, are_scored: Flags) -> Flags:
+        """Note which rows run out of memory in a step, and say so of each of its samples.
 
         Args:
             usage: Of the step.
             are_scored: bool[n], in which of them it counts.
         """
         rows = usage.rows
-        over = are_scored & (usage.memory_bytes > self._ratios[rows] * self.requests[MEMORY_PLACE, rows])
+        over: Flags = are_scored & (usage.memory_bytes > self.limits[rows])
         if not over.any():
-            return None
+            return over
         over &= usage.ends_seconds - self.kills.last[rows] >= _OOM_SPACING_SECONDS
-        rows, times = rows[over], usage.ends_seconds[over]
+        rows = rows[over]
         self.kills.before[rows] = self.kills.last[rows]
-        self.kills.last[rows] = times
+        self.kills.last[rows] = usage.ends_seconds[over]
         self.ooms[rows] += 1
-        return OomKills(rows, times, self.requests[MEMORY_PLACE, rows])
+        return over
 
     def change(self, said: Answer, rows: Integers, times: Floats, are_first: Flags) -> None:
         """Take over targets where they are the first ones, or where the updater would.
@@ -119,6 +125,9 @@ class _Rows:
             are_first: bool[n], whether the warm-up ends here.
         """
         amounts = np.stack((said.cpu, said.memory), axis=1).take(rows, axis=2)
+        if self._limits_stay:
+            memory, limits = amounts[:, MEMORY_PLACE], self.limits[rows]
+            amounts[:, MEMORY_PLACE] = np.where(memory > limits, limits, memory)
         requests = self.requests.take(rows, axis=1)
         standing = Standing(requests, amounts[TARGET], amounts[LOWER_BOUND], amounts[UPPER_BOUND])
         changing = are_worthwhile(standing, times, self.kills.of(rows))
@@ -128,6 +137,8 @@ class _Rows:
         rows, were, are = rows[changing], standing.requests[:, changing], standing.targets[:, changing]
         are = np.where(np.isnan(are), were, are)
         self.requests[:, rows] = are
+        moving = rows[np.isnan(self.limits[rows])] if self._limits_stay else rows
+        self.limits[moving] = self._ratios[moving] * self.requests[MEMORY_PLACE, moving]
         resized = ~are_first[changing]
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = np.nansum((are - were) / were, axis=0)
@@ -135,19 +146,21 @@ class _Rows:
         self.increases[rows] += resized & (gains > 0.0)
 
 
-def play(steps: Steps, player: Player, ratios: Floats) -> Course:
+def play(steps: Steps, player: Player, ratios: Floats, *, limits_stay: bool = False) -> Course:
     """Play a strategy on all steps.
 
     Args:
         steps: The steps; those of a move are told at once.
         player: Has a row for each series, and has seen nothing.
         ratios: float64[series], memory limit in shares of the request.
+        limits_stay: Whether limits go by the first requests for ever, and bound the later ones, as RequestsOnly has it.
 
     Raises:
         MisshapenError: The strategy returns something else than possible amounts for every row.
     """
-    rows = _Rows(ratios)
-    requests = np.full((2, len(steps)), np.nan)
+    rows = _Rows(ratios, limits_stay=limits_stay)
+    requests, limits = np.full((2, len(steps)), np.nan), np.full(len(steps), np.nan)
+    are_killed = np.zeros(len(steps), dtype=np.bool_)
     moments = np.zeros(steps.count)
     deciding = steps.are_scored | steps.are_last_unscored
     for move in steps.moves():
@@ -159,10 +172,12 @@ def play(steps: Steps, player: Player, ratios: Floats) -> Course:
             steps.memory_bytes[move],
         )
         requests[:, move] = rows.requests.take(usage.rows, axis=1)
-        kills = rows.kill(usage, steps.are_scored[move])
+        limits[move] = rows.limits.take(usage.rows)
+        over = are_killed[move] = rows.kill(usage, steps.are_scored[move])
         player.observe(usage)
-        if kills is not None:
-            player.observe_ooms(kills)
+        if over.any():
+            killed = usage.rows[over]
+            player.observe_ooms(OomKills(killed, usage.ends_seconds[over], rows.requests[MEMORY_PLACE, killed]))
         moments[usage.rows] = usage.ends_seconds
         chosen = deciding[move]
         if chosen.any():
@@ -170,4 +185,4 @@ def play(steps: Steps, player: Player, ratios: Floats) -> Course:
             if said.is_impossible.any():
                 raise MisshapenError("an amount is negative or infinite, or a target is not within its bounds")
             rows.change(said, usage.rows[chosen], usage.ends_seconds[chosen], steps.are_last_unscored[move][chosen])
-    return Course(requests, rows.ooms, rows.resizes, rows.increases)
+    return Course(requests, limits, are_killed, rows.ooms, rows.resizes, rows.increases)

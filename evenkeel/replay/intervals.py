@@ -24,6 +24,9 @@ Integers = NDArray[np.int64]
 DRAWS: Final = 2000
 """How often series are drawn."""
 
+SEED: Final = 20220822
+"""With it the same series are drawn in every run, so that two runs can be compared."""
+
 _CONFIDENCE_PERCENT: Final = 95.0
 _AT_A_TIME: Final = 2_000_000
 """Series that are drawn before they are summed up, which bounds the memory that it takes."""

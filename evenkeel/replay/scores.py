@@ -30,7 +30,10 @@ class Scores:
 
     Args:
         days: float64[series], container-days that are scored.
-        uses: float64[2, series], use integrated over time, core-seconds and byte-seconds.
+        sampled_seconds: float64[2, series], time with a sample.
+        uses: float64[2, series], use integrated over that time, core-seconds and byte-seconds.
+        requested: float64[2, series], requests integrated over it, likewise.
+        unused: float64[2, series], what of them is above the use, likewise.
         slack: float64[2, series], unused part of requests in shares of the use; NaN where the resource is not scored.
         overrun: float64[2, series], use above requests, likewise.
         overrun_share: float64[2, series], share of the time with use above requests, likewise.
@@ -41,7 +44,10 @@ class Scores:
     """
 
     days: Floats
+    sampled_seconds: Floats
     uses: Floats
+    requested: Floats
+    unused: Floats
     slack: Floats
     overrun: Floats
     overrun_share: Floats
@@ -81,7 +87,10 @@ def joined(parts: Sequence[Scores]) -> Scores:
     """
     return Scores(
         np.concatenate([part.days for part in parts]),
+        np.concatenate([part.sampled_seconds for part in parts], axis=1),
         np.concatenate([part.uses for part in parts], axis=1),
+        np.concatenate([part.requested for part in parts], axis=1),
+        np.concatenate([part.unused for part in parts], axis=1),
         np.concatenate([part.slack for part in parts], axis=1),
         np.concatenate([part.overrun for part in parts], axis=1),
         np.concatenate([part.overrun_share for part in parts], axis=1),
@@ -107,10 +116,13 @@ def score(steps: Steps, course: Course, ratios: tuple[float, ...], ratio: float)
     ]
     count = steps.count // len(ratios)
     at = slice(ratios.index(ratio) * count, (ratios.index(ratio) + 1) * count)
-    uses, slack, overrun, share = np.stack(of_resources, axis=1)[:, :, at]
+    sampled, uses, requested, unused, slack, overrun, share = np.stack(of_resources, axis=1)[:, :, at]
     return Scores(
         _sums(steps, np.where(steps.are_scored, steps.durations, 0.0))[at] / DAY_SECONDS,
+        sampled,
         uses,
+        requested,
+        unused,
         slack,
         overrun,
         share,
@@ -122,10 +134,15 @@ def score(steps: Steps, course: Course, ratios: tuple[float, ...], ratio: float)
 
 
 def _of_resource(steps: Steps, use: Floats, request: Floats, least: float) -> Floats:
-    """Return float64[4, series]: use over time, and slack, overrun and its share of the time of one resource."""
+    """Return float64[7, series] of one resource.
+
+    These are the time with samples, use, requests and what of them is not used, all over that time; then slack, overrun
+    and its share of the time.
+    """
     counted = steps.are_scored & ~np.isnan(use)
     seconds = np.where(counted, steps.durations, 0.0)
-    above = np.where(counted & ~np.isnan(request), request - use, 0.0)
+    has_both = counted & ~np.isnan(request)
+    above = np.where(has_both, request - use, 0.0)
     time = _sums(steps, seconds)
     total = _sums(steps, np.where(counted, use, 0.0) * seconds)
     unused, lacking = (_sums(steps, np.maximum(part, 0.0) * seconds) for part in (above, -above))
@@ -133,7 +150,8 @@ def _of_resource(steps: Steps, use: Floats, request: Floats, least: float) -> Fl
     with np.errstate(invalid="ignore", divide="ignore"):
         scores = np.stack((unused / total, lacking / total, short / time))
         scores[:, ~(total / time >= least)] = np.nan
-    return np.concatenate((total[np.newaxis], scores))
+    requested = _sums(steps, np.where(has_both, request, 0.0) * seconds)
+    return np.concatenate((np.stack((time, total, requested, unused)), scores))
 
 
 def _sums(steps: Steps, values: Floats) -> Floats:

@@ -11,7 +11,10 @@ from tests.evenkeel.replay.series import NAN
 
 SCORES = Scores(
     days=np.array([1.0, 2.0, 10.0]),
+    sampled_seconds=np.full((2, 3), 3600.0),
     uses=np.array([[3600.0, 3600.0, 3600.0], [0.0, 0.0, 0.0]]),
+    requested=np.zeros((2, 3)),
+    unused=np.zeros((2, 3)),
     slack=np.array([[0.1, 0.2, 0.9], [0.5, NAN, 1.5]]),
     overrun=np.array([[0.0, 0.1, 0.2], [0.0, NAN, 0.0]]),
     overrun_share=np.array([[0.0, 0.0, 0.3], [0.0, NAN, 0.0]]),

@@ -22,6 +22,9 @@ def scores(slack: Floats) -> Scores:
     return Scores(
         np.ones(count),
         np.ones((2, count)),
+        np.ones((2, count)),
+        np.ones((2, count)),
+        np.ones((2, count)),
         np.stack((slack, nothing)),
         np.stack((zeros, nothing)),
         np.stack((zeros, nothing)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,8 @@ def course(steps: Steps, cpu: float, memory: float = NAN, ooms: int = 0) -> Cour
     """Return a course in which the requests never change."""
     requests = np.broadcast_to(np.array([cpu, memory])[:, np.newaxis], (2, len(steps)))
     counts = np.full(steps.count, 3)
-    return Course(requests, np.full(steps.count, ooms), counts, counts - 1)
+    nowhere = np.zeros(len(steps), dtype=np.bool_)
+    return Course(requests, 1.5 * requests[1], nowhere, np.full(steps.count, ooms), counts, counts - 1)
 
 
 def scored(series: Trace, cpu: float, memory: float = NAN) -> Scores:
@@ -80,7 +83,9 @@ def test_one_ratio_is_scored_and_the_kills_of_all_are_counted() -> None:
     steps = by_number([trace([1.0] * 8, name=name) for name in ("a", "b") * 2])
     whole = course(steps, 2.0)
     requests = np.where(steps.rows < 2, 9.0, whole.requests)
-    found = score(steps, Course(requests, np.arange(4), np.arange(4), np.arange(4) // 2), (1.0, 1.5), 1.5)
+    counts = np.arange(4)
+    changed = replace(whole, requests=requests, ooms=counts, resizes=counts, increases=counts // 2)
+    found = score(steps, changed, (1.0, 1.5), 1.5)
     assert found.slack[0].tolist() == [1.0, 1.0]
     assert found.ooms.tolist() == [[0, 1], [2, 3]]
     assert (found.resizes.tolist(), found.increases.tolist()) == ([2, 3], [1, 1])
