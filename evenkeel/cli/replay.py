@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import numpy as np
 import typer
@@ -15,9 +15,32 @@ import typer
 from autoscaling.errors import ConfigurationError
 from evenkeel.cli.options import Output, OutputOption
 from evenkeel.cli.printing import emit, show, warn
+from evenkeel.cli.repeating import command_line
+from evenkeel.cli.replay_files import chosen_setting, emit_objects, write_files
+from evenkeel.cli.replay_options import (
+    AgainstOption,
+    CompareOption,
+    CsvOption,
+    Emission,
+    EmitKindOption,
+    EmitOption,
+    EmitToOption,
+    HtmlOption,
+    JobsOption,
+    OnlyOption,
+    PathsArgument,
+    PicturesOption,
+    PricesOption,
+    SettingsOption,
+    StrategiesOption,
+    Written,
+)
 from evenkeel.inspection.documents import Block
+from evenkeel.replay.autoscalers import WorkloadKind
 from evenkeel.replay.figures import Figures, figures_by_source
-from evenkeel.replay.intervals import Difference, differences
+from evenkeel.replay.intervals import SEED, Difference, differences
+from evenkeel.replay.money import RELATIVE_PRICES, PriceList, money_table
+from evenkeel.replay.outcome import Outcome
 from evenkeel.replay.report import (
     LIMITS,
     ByStrategy,
@@ -27,7 +50,9 @@ from evenkeel.replay.report import (
     figure_tables,
     verdict,
 )
-from evenkeel.replay.shell.contest import Played, installed_names, play_all
+from evenkeel.replay.shell.contest import NO_VARIANTS, Played, installed_names, play_all
+from evenkeel.replay.shell.price_list import read_prices
+from evenkeel.replay.shell.settings_file import read_variants
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
 
@@ -42,10 +67,15 @@ Slack is what is requested but not used, overrun what is used above the request,
 plus overrun times 3, 10 or 30. OOM kills and resizes are counted for each container and day. With --against there are
 the differences of two strategies on the same series, with the range that they have in 95 of 100 draws of series.
 
+What requests, use and waste cost in a month is told by --prices. With --settings variants of vpa-default are played as
+well, and --emit writes VerticalPodAutoscalers for one of them, for series called namespace/workload/container. With
+--html there is a report with plots, with --csv every figure of every series.
+
 \b
 Exit status:
   0  all that was asked for has been played
-  1  something could not be read, or a figure is farther from --compare than it may be
+  1  something could not be read or written, a figure is farther from --compare than it may be, or a series has no
+     name that --emit could write an object for
   2  wrong usage
 
 \b
@@ -54,51 +84,53 @@ Examples:
   evenkeel replay week.csv.gz --strategy vpa-default --strategy oracle -o json > before.json
   evenkeel replay traces/ -s vpa-min0 -s krr-simple --against vpa-default
   evenkeel replay traces/ --only 'shop/*' --compare before.json
+  evenkeel replay traces/ --html report.html --pictures 12 --csv figures.csv --prices prices.yaml
+  evenkeel replay traces/ -s vpa-default --settings variants.yaml --against vpa-default
+  evenkeel replay traces/ --settings variants.yaml --emit calm --emit-to - > autoscalers.yaml
 """
 
 _FIGURES: Final = "figures"
-_SEED: Final = 20220822
-"""The same series are drawn in every run, so that two runs can be compared."""
 
 
 def run(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="CSV files, or folders of them.")],
+    context: typer.Context,
+    paths: PathsArgument,
     *,
-    strategies: Annotated[
-        list[str] | None, typer.Option("--strategy", "-s", metavar="NAME", help="What is played; all by default.")
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN", help="Series that are played, as in 'shop/*'.")
-    ] = None,
-    against: Annotated[
-        str, typer.Option(metavar="NAME", help="Strategy that the others are held against, series by series.")
-    ] = "",
-    reference: Annotated[
-        Path | None, typer.Option("--compare", metavar="FILE", help="Figures of another run to be compared with.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Processes that play at a time; one per processor by default.")
-    ] = os.cpu_count() or 1,
+    strategies: StrategiesOption = None,
+    only: OnlyOption = None,
+    against: AgainstOption = "",
+    reference: CompareOption = None,
+    jobs: JobsOption = os.cpu_count() or 1,
+    html: HtmlOption = None,
+    pictures: PicturesOption = 6,
+    table: CsvOption = None,
+    price_file: PricesOption = None,
+    settings: SettingsOption = None,
+    emit_name: EmitOption = "",
+    emit_to: EmitToOption = None,
+    emit_kind: EmitKindOption = WorkloadKind.DEPLOYMENT,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Play strategies on traces, and print their figures."""
     expected = None if reference is None else _figures_of(reference)
+    prices = RELATIVE_PRICES if price_file is None else read_prices(price_file)
+    variants = NO_VARIANTS if settings is None else read_variants(settings)
+    emission = Emission(emit_name, emit_to, emit_kind)
+    setting = chosen_setting(emission, variants)
     reading = read_traces(paths)
     warn(reading.problems)
     traces = _chosen(reading.traces, only or ["*"])
-    names = list(dict.fromkeys([*(strategies or installed_names()), *([against] if against else [])]))
-    played = sorted(play_all(names, traces, jobs), key=lambda each: names.index(each.name))
-    sources = [trace.source for trace in traces]
-    found = {each.name: figures_by_source(each.scores, sources) for each in played}
-    compared = deviations(expected or {}, found)
-    apart = _apart(played, against, sources)
-    blocks = [*_blocks(traces, played, found), *([difference_table(against, apart)] if apart else [])]
-    emit(output, {**_finding(traces, played, found), **({"against": {against: apart}} if apart else {})}, blocks)
-    if expected is not None and output is Output.TABLE:
-        typer.echo()
-        show((deviation_table(compared),))
-        typer.echo(verdict(compared))
-    if any(each.is_beyond for each in compared):
+    names = list(dict.fromkeys([*(strategies or installed_names()), *variants, *([against] if against else [])]))
+    played = sorted(play_all(names, traces, jobs, variants=variants), key=lambda each: names.index(each.name))
+    outcome = _outcome(traces, played, prices, against)
+    command = command_line(context)
+    write_files(Written(html, pictures, table), outcome, traces, variants, command)
+    if not emission.takes_output:
+        _print(outcome, traces, played, output)
+    is_told = output is Output.TABLE and not emission.takes_output
+    is_near = _is_near(expected, outcome.figures, is_told=is_told)
+    is_complete = setting is None or emit_objects(setting, emission, outcome.names)
+    if not (is_near and is_complete):
         raise typer.Exit(1)
 
 
@@ -116,13 +148,27 @@ def _chosen(traces: Sequence[Trace], patterns: Sequence[str]) -> Sequence[Trace]
     return found
 
 
+def _outcome(traces: Sequence[Trace], played: Sequence[Played], prices: PriceList, against: str) -> Outcome:
+    """Return what the strategies came to."""
+    sources = [trace.source for trace in traces]
+    return Outcome(
+        [trace.name for trace in traces],
+        sources,
+        {each.name: each.scores for each in played},
+        {each.name: figures_by_source(each.scores, sources) for each in played},
+        prices,
+        against,
+        _apart(played, against, sources),
+    )
+
+
 def _apart(played: Sequence[Played], against: str, sources: Sequence[str]) -> Mapping[str, Sequence[Difference]]:
     """Return what each strategy is apart from another one; empty where none is named."""
     other = next((each.scores for each in played if each.name == against), None)
     if other is None:
         return {}
     return {
-        each.name: differences(each.scores, other, sources, np.random.default_rng(_SEED))
+        each.name: differences(each.scores, other, sources, np.random.default_rng(SEED))
         for each in played
         if each.name != against
     }
@@ -152,20 +198,52 @@ def _numbers(named: object) -> Figures:
     return {str(name): float(value) for name, value in named.items()}
 
 
-def _finding(traces: Sequence[Trace], played: Sequence[Played], found: ByStrategy) -> Mapping[str, object]:
+def _print(outcome: Outcome, traces: Sequence[Trace], played: Sequence[Played], output: Output) -> None:
+    """Print what the strategies came to."""
+    rows = sum(map(len, traces))
+    seconds = {each.name: round(each.seconds, 2) for each in played}
+    emit(output, _finding(outcome, rows, seconds), _blocks(outcome, rows, seconds))
+
+
+def _finding(outcome: Outcome, rows: int, seconds: Mapping[str, float]) -> Mapping[str, object]:
     """Return what JSON shows."""
-    return {
-        "series": len(traces),
-        "rows": sum(map(len, traces)),
-        "seconds": {each.name: round(each.seconds, 2) for each in played},
-        _FIGURES: found,
+    found: dict[str, object] = {
+        "series": len(outcome.names),
+        "rows": rows,
+        "seconds": seconds,
+        _FIGURES: outcome.figures,
+        "money": {"prices": outcome.prices, "month": outcome.bills()},
         "limits": LIMITS,
     }
+    return found | ({"against": {outcome.against: outcome.apart}} if outcome.apart else {})
 
 
-def _blocks(traces: Sequence[Trace], played: Sequence[Played], found: ByStrategy) -> Sequence[Block]:
+def _blocks(outcome: Outcome, rows: int, seconds: Mapping[str, float]) -> Sequence[Block]:
     """Return what a terminal shows."""
-    days = played[0].scores.days.sum()
-    size = f"{len(traces)} series, {sum(map(len, traces))} rows, {days:.0f} container-days behind the warm-up."
-    times = ", ".join(f"{each.name} {each.seconds:.1f}" for each in played)
-    return [*figure_tables(found), f"{size} {LIMITS}", f"Processor seconds: {times}."]
+    size = f"{len(outcome.names)} series, {rows} rows, {outcome.days:.0f} container-days behind the warm-up."
+    times = ", ".join(f"{name} {each:.1f}" for name, each in seconds.items())
+    blocks: list[Block] = [
+        *figure_tables(outcome.figures),
+        money_table(outcome.bills(), outcome.prices),
+        f"{size} {LIMITS}",
+        f"Processor seconds: {times}.",
+    ]
+    return [*blocks, *([difference_table(outcome.against, outcome.apart)] if outcome.apart else [])]
+
+
+def _is_near(expected: ByStrategy | None, found: ByStrategy, *, is_told: bool) -> bool:
+    """Say whether figures are as they should be.
+
+    Args:
+        expected: Those of another run; None for none.
+        found: Those of this one.
+        is_told: Whether each is printed beside the one that it should be.
+    """
+    if expected is None:
+        return True
+    compared = deviations(expected, found)
+    if is_told:
+        typer.echo()
+        show((deviation_table(compared),))
+        typer.echo(verdict(compared))
+    return not any(each.is_beyond for each in compared)
