@@ -69,7 +69,7 @@ def test_it_is_shown_as_it_should_be(report: Path, width: int, scheme: str) -> N
         page.picture(_RESULTS / f"{width}-{scheme}.png")
         assert page.said == []
         assert page.requested == [report.as_uri()]
-        assert page.found("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.found(f"document.documentElement.scrollWidth <= {width}")
         assert page.found(_OVERLAPS) == []
         assert page.found(_BEYOND) == []
         smallest = page.found(_SMALLEST)

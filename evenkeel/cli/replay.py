@@ -52,9 +52,9 @@ from evenkeel.replay.report import (
 )
 from evenkeel.replay.shell.contest import NO_VARIANTS, Played, installed_names, play_all
 from evenkeel.replay.shell.price_list import read_prices
-from evenkeel.replay.shell.settings_file import read_variants
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace
+from evenkeel.replay.variants import Variant
 
 HELP: Final = """Play strategies on recorded use: what they would have left unused, how often it would not have been
 enough, how many resizes and OOM kills there would have been. No cluster is needed.
@@ -114,7 +114,7 @@ def run(
     """Play strategies on traces, and print their figures."""
     expected = None if reference is None else _figures_of(reference)
     prices = RELATIVE_PRICES if price_file is None else read_prices(price_file)
-    variants = NO_VARIANTS if settings is None else read_variants(settings)
+    variants = NO_VARIANTS if settings is None else _variants(settings)
     emission = Emission(emit_name, emit_to, emit_kind)
     setting = chosen_setting(emission, variants)
     reading = read_traces(paths)
@@ -132,6 +132,14 @@ def run(
     is_complete = setting is None or emit_objects(setting, emission, outcome.names)
     if not (is_near and is_complete):
         raise typer.Exit(1)
+
+
+def _variants(file: Path) -> Mapping[str, Variant]:
+    """Return the variants that a file names."""
+    # The recommender comes along, which takes half a second that most runs need not pay.
+    from evenkeel.replay.shell.settings_file import read_variants  # noqa: PLC0415
+
+    return read_variants(file)
 
 
 def _chosen(traces: Sequence[Trace], patterns: Sequence[str]) -> Sequence[Trace]:

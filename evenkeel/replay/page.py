@@ -65,7 +65,8 @@ code { font-size: .9rem; }
 """
 _FRONTIER_KEY: Final = (
     "A full circle is a strategy that no other one beats in both, and the line joins these; a hollow circle is beaten; "
-    "a diamond knows what no recommender can know. Nearer to the lower left corner is better."
+    "a diamond is what no recommender does: to know what comes, or never to look again. Nearer to the lower left is "
+    "better."
 )
 _FIGURES_KEY: Final = (
     "Slack is what is requested and not used, overrun what is used above the request, both in shares of the use; time "
