@@ -43,7 +43,7 @@ def write_files(
         write_csv(wanted.csv, outcome)
     if wanted.html is not None:
         portraits = _portraits(outcome, subjects(outcome, wanted.pictures), traces, variants)
-        origin = Origin(command, version("evenkeel"), sum(map(len, traces)))
+        origin = Origin(command, version("evenkeel"), sum(map(len, traces)), tuple(variants.values()))
         write_text("--html", wanted.html, replay_page(outcome, portraits, origin))
 
 
@@ -130,9 +130,9 @@ def emit_objects(setting: Setting, emission: Emission, series: Iterable[str]) ->
     """
     found, problems = workloads(series)
     texts = {each: text_of(each, setting, emission.kind) for each in found}
-    if emission.takes_output:
+    if emission.to is None or emission.takes_output:
         typer.echo("---\n".join(texts.values()), nl=False)
-    elif emission.to is not None:
+    else:
         _write_objects(emission.to, texts)
     warn((*problems, *_notes(found, setting, emission)))
     return not problems

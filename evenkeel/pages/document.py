@@ -87,7 +87,7 @@ def add_table(parent: Element, caption: str, columns: Sequence[str], rows: Itera
         line = SubElement(body, "tr")
         SubElement(line, "th", {"scope": "row"}).text = first
         for cell in cells:
-            SubElement(line, "td", {} if _is_text(cell) else {"class": "number"}).text = cell
+            SubElement(line, "td", {"class": "words" if _is_text(cell) else "number"}).text = cell
 
 
 def _is_text(cell: str) -> bool:

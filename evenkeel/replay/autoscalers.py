@@ -61,9 +61,6 @@ class Workload:
     name: str
     containers: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
 
 _NO_MINIMUM: Final = ("--pod-recommendation-min-cpu-millicores=0", "--pod-recommendation-min-memory-mb=0")
 
@@ -110,7 +107,7 @@ def autoscaler(workload: Workload, setting: Setting, kind: WorkloadKind) -> Mapp
         setting: What is chosen.
         kind: What controls the workload's pods.
     """
-    policies: list[Json] = [{"containerName": name, **_policy(setting.policy)} for name in workload.containers]
+    policies: list[Json] = [{"containerName": name, **policy_fields(setting.policy)} for name in workload.containers]
     return {
         "apiVersion": f"{ApiGroup.EVENKEEL.value}/v1",
         "kind": "VerticalPodAutoscaler",
@@ -124,7 +121,7 @@ def autoscaler(workload: Workload, setting: Setting, kind: WorkloadKind) -> Mapp
     }
 
 
-def _policy(policy: ContainerPolicy) -> Mapping[str, Json]:
+def policy_fields(policy: ContainerPolicy) -> Mapping[str, Json]:
     """Return those fields of a policy that say anything."""
     found: dict[str, Json] = {}
     for field, bounds in (("minAllowed", policy.min_allowed), ("maxAllowed", policy.max_allowed)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from evenkeel.inspection.documents import Table
 from evenkeel.pages.document import Page, add_table
+from evenkeel.replay.autoscalers import policy_fields
 from evenkeel.replay.course import CPU_PLACE
 from evenkeel.replay.figures import ALL
 from evenkeel.replay.frontier import CPU_AXES, MEMORY_AXES, frontier_drawing, places
@@ -19,6 +21,7 @@ from evenkeel.replay.outcome import Outcome
 from evenkeel.replay.pictures import Run, Subject, texts
 from evenkeel.replay.report import LIMITS, difference_table, figure_tables
 from evenkeel.replay.run_drawing import run_drawing
+from evenkeel.replay.variants import Variant
 
 T = TypeVar("T")
 
@@ -39,10 +42,11 @@ p, dl, ul { max-width: 46rem; }
 .wide { overflow-x: auto; margin: 1.2rem 0; }
 .wide table { min-width: 100%; }
 .wide th, .wide td { overflow-wrap: normal; white-space: nowrap; }
+.wide td.words:last-child { white-space: normal; min-width: 14rem; }
 .wide thead th { vertical-align: bottom; white-space: normal; text-align: right; }
 .wide thead th.words, .wide thead th:first-child { text-align: left; }
 .wide tbody th { position: sticky; left: 0; background: Canvas; }
-caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
+caption { text-align: left; font-weight: 600; padding-bottom: .3rem; max-width: min(74rem, 100vw - 2rem); }
 figure { margin: 0; }
 figcaption { font-size: .85rem; }
 .pair, .panels { display: grid; gap: 1.2rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
@@ -94,11 +98,13 @@ class Origin:
         command: What makes it again.
         version: Of the program.
         rows: Rows that were played.
+        variants: What was played beside what is installed.
     """
 
     command: str
     version: str
     rows: int
+    variants: Sequence[Variant] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +245,16 @@ def _add_origin(body: Element, origin: Origin) -> None:
     """Say how the report came about."""
     _add(body, "h2", "How to repeat it")
     _add(_add(body, "p", "Command: "), "code", origin.command)
+    if origin.variants:
+        rows = [(each.name, _wording(each)) for each in origin.variants]
+        add_table(body, "Variants of vpa-default", ("Variant", "What it sets"), rows)
     text = (
         f"Evenkeel {origin.version}. Series are drawn for intervals with seed {SEED}; nothing else is left to chance."
     )
     _add(body, "p", text)
+
+
+def _wording(variant: Variant) -> str:
+    """Return what a variant sets, as flags and fields spell it."""
+    fields = (f"{name} {json.dumps(value)}" for name, value in policy_fields(variant.policy).items())
+    return ", ".join((*(flag.removeprefix("--") for flag in variant.flags), *fields)) or "nothing"

@@ -117,6 +117,13 @@ def test_objects_on_standard_output(week: Path) -> None:
     assert "1 object printed for workloads of kind Deployment" in answer.errors
 
 
+def test_no_series_has_the_name_of_a_container(week: Path) -> None:
+    """beyond:B-36: then nothing is printed, and each is named."""
+    answer = replay(week, "--only", "shop/api", "--emit", "vpa-min0", "--emit-to", "-")
+    assert (answer.status, answer.output) == (1, "")
+    assert answer.errors.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("row", "words", "status", "message"),
     [

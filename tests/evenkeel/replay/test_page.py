@@ -8,11 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from autoscaling.quantity import Quantity
+from autoscaling.vpa import ContainerPolicy
 from evenkeel.replay.intervals import SEED, differences
 from evenkeel.replay.outcome import Outcome
 from evenkeel.replay.page import MOST_SOURCES, Origin, Portrait, replay_page
 from evenkeel.replay.pictures import subjects
 from evenkeel.replay.report import LIMITS
+from evenkeel.replay.variants import Variant
 from tests.evenkeel.outline import Outline, read
 from tests.evenkeel.replay.results import lively, outcome, portrait
 from tests.evenkeel.replay.series import trace
@@ -95,6 +98,15 @@ def test_how_to_repeat_it(outline: Outline) -> None:
     """beyond:B-36: command, version and seed."""
     assert outline.said("code") == [ORIGIN.command]
     assert any("Evenkeel 0.1.0." in each and str(SEED) in each for each in outline.said("p"))
+
+
+def test_what_variants_set_is_told(found: Outcome) -> None:
+    """beyond:B-36: a name alone tells nothing."""
+    policy = ContainerPolicy("*", max_allowed={"cpu": Quantity.parse("2")})
+    variants = (Variant("calm", policy=policy, flags=("--target-cpu-percentile=0.95",)), Variant("plain"))
+    page = read(replay_page(found, [], replace(ORIGIN, variants=variants)))
+    assert ["calm", 'target-cpu-percentile=0.95, maxAllowed {"cpu": "2"}'] in page.rows
+    assert ["plain", "nothing"] in page.rows
 
 
 def test_differences_are_told(found: Outcome) -> None:
