@@ -84,6 +84,7 @@ class Seasonal:
         self._hour = SlotMeans(30, _HOUR, rows)
         self._errors = RecentSamples(ERRORS, share, rows)
         self._forecast: Floats = np.zeros(0)
+        self._forecast_at: Floats = np.zeros(0)
         self.grow(rows)
 
     def grow(self, rows: int) -> None:
@@ -91,12 +92,13 @@ class Seasonal:
         for part in (self._day, self._hour, self._errors):
             part.grow(rows)
         self._forecast = grown(self._forecast, rows, np.nan)
+        self._forecast_at = grown(self._forecast_at, rows, np.nan)
 
     def clear(self, rows: Integers) -> None:
         """Forget all that rows have seen."""
         for part in (self._day, self._hour, self._errors):
             part.clear(rows)
-        self._forecast[rows] = np.nan
+        self._forecast[rows] = self._forecast_at[rows] = np.nan
 
     def take(self, step: Step) -> None:
         """Take in samples: of each first what the forecast of the step before was off by."""
@@ -110,6 +112,7 @@ class Seasonal:
         self._day.take(samples)
         self._hour.take(samples)
         self._forecast[step.rows] = self._forecasts(step.rows, step.seconds)
+        self._forecast_at[step.rows] = step.seconds
 
     def _forecasts(self, rows: Integers, seconds: Floats) -> Floats:
         """Return the mean of the coming hour yesterday; where there is none that of the last hour, or NaN."""
@@ -124,8 +127,10 @@ class Seasonal:
 
         Where there is neither an hour of yesterday nor a last one, the forecast of the last sample stands.
         """
-        forecasts = self._forecasts(np.arange(len(self._forecast)), moments_seconds)
-        forecasts = np.where(np.isnan(forecasts), self._forecast, forecasts)
+        forecasts = self._forecast.copy()
+        later = np.flatnonzero(moments_seconds != self._forecast_at)
+        found = self._forecasts(later, moments_seconds[later])
+        forecasts[later] = np.where(np.isnan(found), forecasts[later], found)
         return forecasts + np.fmax(self._errors.estimate(moments_seconds), 0.0)
 
     def save(self, row: int) -> JsonObject:

@@ -142,8 +142,9 @@ class SlotRing:
         is_held = (numbers >= first[:, np.newaxis]) & (numbers < (self._end[rows] - begin)[:, np.newaxis])
         places = self._places(rows, begin)[:, np.newaxis] + numbers
         places -= np.where(places >= self._form.room, self._form.room, 0)
-        places = np.where(is_held, places, 0)
-        return tuple(np.where(is_held, kept[rows[:, np.newaxis], places], 0) for kept in self._kept)
+        # What is outside is taken from wherever and counts nothing; one number for each place is the fastest way.
+        places += rows[:, np.newaxis] * self._width
+        return tuple(kept.take(places, mode="clip") * is_held for kept in self._kept)
 
     def save(self, row: int) -> JsonObject:
         """Return all slots of a row."""
