@@ -11,7 +11,7 @@ from recommender.rows import grown
 from recommender.strategies.interface import JsonObject
 from recommender.strategies.packing import nested, packed, unpacked_amount
 from recommender.strategies.recent_samples import RecentSamples, Window
-from recommender.strategies.slots import Plane, SlotForm, SlotRing
+from recommender.strategies.slot_peaks import SlotPeaks
 from recommender.strategies.steps import Step
 
 Integers = NDArray[np.int64]
@@ -23,13 +23,6 @@ _SLOTS_PER_HOUR: Final = _HOUR // _SLOT
 _SLOTS_PER_DAY: Final = 24 * _SLOTS_PER_HOUR
 _SLOTS_PER_WEEK: Final = 7 * _SLOTS_PER_DAY
 _WEEKS: Final = 4
-
-FORM: Final = SlotForm(_SLOT, _WEEKS * _SLOTS_PER_WEEK, (Plane("peaks", np.maximum, np.uint32),))
-"""Four weeks of the largest amounts of five minutes, each in millionths of a core and one more; 0 is none."""
-
-_MILLIONTHS: Final = 1e6
-_TINY: Final = 1e-3
-_MOST: Final = 2.0**32 - 2.0
 
 NOW: Final = Window(seconds=2 * _HOUR, cell_seconds=60, room=256)
 """What counts as right now."""
@@ -45,7 +38,7 @@ class WeeklyPeak:
     """
 
     def __init__(self, rows: int) -> None:
-        self._slots = SlotRing(FORM, rows)
+        self._slots = SlotPeaks(_SLOT, _WEEKS * _SLOTS_PER_WEEK, rows)
         self._recent = RecentSamples(NOW, _NOW_SHARE, rows)
         self._largest: Floats = np.zeros(0)
         self.grow(rows)
@@ -64,29 +57,21 @@ class WeeklyPeak:
 
     def take(self, step: Step) -> None:
         """Take in samples."""
-        largest = step.largest
-        kept = np.minimum(np.ceil(largest * _MILLIONTHS - _TINY), _MOST).astype(np.uint32) + np.uint32(1)
-        self._slots.add(step.rows, step.seconds, (kept,))
+        self._slots.take(step)
         self._recent.take(step)
-        self._largest[step.rows] = np.fmax(self._largest[step.rows], largest)
+        self._largest[step.rows] = np.fmax(self._largest[step.rows], step.largest)
 
     def estimate(self, moments_seconds: Floats) -> Floats:
         """Return what each row is to expect from its moment on, float64[rows], NaN where nothing was seen."""
         rows = np.arange(len(self._largest))
-        coming = FORM.slots(moments_seconds) + 1
+        coming = self._slots.coming(moments_seconds)
         seen = np.full(len(rows), np.nan)
         for week in range(1, _WEEKS + 1):
-            seen = np.fmax(seen, self._peak(rows, coming - week * _SLOTS_PER_WEEK))
-        seen = np.where(np.isnan(seen), self._peak(rows, coming - _SLOTS_PER_DAY), seen)
+            seen = np.fmax(seen, self._slots.peak(rows, coming - week * _SLOTS_PER_WEEK, _SLOTS_PER_HOUR))
+        seen = np.where(np.isnan(seen), self._slots.peak(rows, coming - _SLOTS_PER_DAY, _SLOTS_PER_HOUR), seen)
         seen = np.where(np.isnan(seen), self._largest, seen)
         expected: Floats = np.fmax(seen, self._recent.estimate(moments_seconds))
         return expected
-
-    def _peak(self, rows: Integers, begin: Integers) -> Floats:
-        """Return the largest amount of an hour, NaN where there is none."""
-        (peaks,) = self._slots.window(rows, begin, _SLOTS_PER_HOUR)
-        largest = peaks.astype(np.float64).max(axis=1)
-        return np.where(largest > 0.0, (largest - 1.0) / _MILLIONTHS, np.nan)
 
     def save(self, row: int) -> JsonObject:
         """Return all that is kept of a row."""
