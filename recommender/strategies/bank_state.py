@@ -127,15 +127,24 @@ class BankState:
 
     def recommend_each(self, moments_seconds: Floats) -> Bounds:
         """Return target and bounds of every row at a moment of its own."""
-        aggregates, rows = self._aggregates, np.arange(len(self._samples))
+        aggregates = self._aggregates
         lapse(aggregates, grown(_instants(moments_seconds), len(aggregates.oom_need_until), NEVER))
+        return self.bounds(np.arange(len(self._samples)))
+
+    def bounds(self, rows: Integers) -> Bounds:
+        """Return target and bounds of some rows; they change by samples and kills alone, but for needs that lapse.
+
+        Args:
+            rows: int64[n].
+        """
+        aggregates = self._aggregates
         first = aggregates.first_sample[rows]
         usage = MergedUsage(
             aggregates.cpu.percentile(rows, self._estimator.cpu.in_order()),
             aggregates.memory.percentile(rows, self._estimator.memory.in_order()),
             np.where(first == LATEST, NEVER, first),
             aggregates.last_sample[rows],
-            self._samples,
+            self._samples[rows],
         )
         least = shares(np.ones(len(rows), dtype=np.int64), self._estimator)
         found = amounts(raised(usage, aggregates.oom_need[rows]), least, self._estimator)

@@ -3,7 +3,7 @@
 Those get smaller from the oldest to the newest, so that the first is the maximum, and the next ones are what it becomes
 once the first is too old.
 
-Spec: quality Q-6, Q-12, Q-14, Q-15.
+Spec: quality Q-6, Q-12, Q-14, Q-15, Q-18.
 """
 
 from __future__ import annotations
@@ -85,6 +85,34 @@ class RecentMaximum:
         self._expire(rows, moments_seconds)
         places = np.minimum(self._begin, self._amounts.shape[1] - 1)
         return np.where(self._begin < self._end, self._amounts[rows, places], np.nan)
+
+    def of_last(self, rows: Integers, seconds: Floats, windows_seconds: Floats) -> Floats:
+        """Return the maxima of shorter windows that end at a moment; nothing is left out for good.
+
+        Args:
+            rows: int64[n].
+            seconds: float64[n], the moment of each.
+            windows_seconds: float64[w], lengths, none above that of the window that is kept.
+
+        Returns:
+            float64[n, w], NaN where a window is empty.
+        """
+        oldest, those = seconds[:, np.newaxis] - windows_seconds, rows[:, np.newaxis]
+        end = self._end[those]
+        low = np.broadcast_to(self._begin[those], oldest.shape).copy()
+        high = np.broadcast_to(end, oldest.shape).copy()
+        last_place = self._seconds.shape[1] - 1
+        while (is_open := low < high).any():
+            middle = (low + high) // 2
+            is_old = self._seconds[those, np.minimum(middle, last_place)] <= oldest
+            low = np.where(is_open & is_old, middle + 1, low)
+            high = np.where(is_open & ~is_old, middle, high)
+        return np.where(low < end, self._amounts[those, np.minimum(low, last_place)], np.nan)
+
+    def latest(self, rows: Integers) -> Floats:
+        """Return the newest amount of some rows, float64[n], NaN where there is none."""
+        has_any = self._begin[rows] < self._end[rows]
+        return np.where(has_any, self._amounts[rows, self._end[rows] - 1], np.nan)
 
     def _expire(self, rows: Integers, seconds: Floats) -> None:
         """Leave out what is too old by then."""

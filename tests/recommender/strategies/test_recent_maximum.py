@@ -1,4 +1,4 @@
-"""Maxima of a sliding window (quality:Q-6, Q-12, Q-14, Q-15)."""
+"""Maxima of a sliding window (quality:Q-6, Q-12, Q-14, Q-15, Q-18)."""
 
 from __future__ import annotations
 
@@ -30,6 +30,30 @@ def test_it_is_the_largest_of_the_window(of: list[tuple[int, int, int]], later: 
 def largest(seen: list[tuple[float, int, int]], now: float) -> list[float]:
     inside = [each for each in seen if each[0] > now - WINDOW]
     return [float(max((each[place] for each in inside), default=-1)) for place in (1, 2)]
+
+
+@given(of=moments, windows=st.lists(st.integers(1, 100), min_size=1, max_size=4))
+def test_it_knows_the_largest_of_shorter_windows(of: list[tuple[int, int, int]], windows: list[int]) -> None:
+    """Law, row quality:Q-18: whatever the window, and nothing is left out for good by a look at a short one."""
+    kept, seen, now, rows = RecentMaximum(WINDOW, 2), [], 0.0, np.array([0, 1])
+    for gap, first, second in of:
+        now += gap
+        seen.append((now, first, second))
+        kept.add(rows, np.array([now, now]), np.array([first, second], dtype=np.float64))
+        assert kept.latest(rows).tolist() == [first, second]
+    found = kept.of_last(rows, np.array([now, now]), np.array(windows, dtype=np.float64))
+    for place, window in enumerate(windows):
+        inside = [each for each in seen if each[0] > now - window]
+        assert found[:, place].tolist() == [max(each[row] for each in inside) for row in (1, 2)]
+    assert kept.estimate(np.array([now, now])).tolist() == largest(seen, now)
+    later = kept.of_last(rows, np.array([now, now]) + 100.0, np.array(windows, dtype=np.float64))
+    assert np.isnan(later).all(), "quality:Q-18 nothing is in there"
+
+
+def test_of_nothing_there_is_no_latest() -> None:
+    kept = RecentMaximum(WINDOW, 1)
+    assert np.isnan(kept.latest(np.array([0]))).all(), "quality:Q-18"
+    assert np.isnan(kept.of_last(np.array([0]), np.array([1.0]), np.array([1.0]))).all(), "quality:Q-18"
 
 
 def test_of_too_many_samples_two_neighbours_become_one() -> None:
