@@ -16,6 +16,7 @@ import pytest
 from evenkeel.cli.document_decisions import render_decisions
 from evenkeel.cli.document_flags import render_flags
 from evenkeel.cli.document_switches import render_switches
+from recommender.strategies.known import OWN_NAMES
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("autoscaling", "recommender", "updater", "admission", "evenkeel")
@@ -47,7 +48,7 @@ def test_the_wheel_has_its_console_scripts_and_licence(wheel: Path) -> None:
     entry_points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
     points = configparser.ConfigParser()
     points.read_string(archive.read(entry_points).decode())
-    assert set(points["evenkeel.strategies"]) == {"vpa-default", "vpa-min0"}, "beyond:B-10"
+    assert set(points["evenkeel.strategies"]) == OWN_NAMES, "beyond:B-10"
     assert set(points["console_scripts"]) == {
         "evenkeel",
         "kubectl-evenkeel",

@@ -74,9 +74,9 @@ def _recommender_settings() -> Schema:
     """What the own group lets an object say to its recommender (spec: beyond:B-10)."""
     strategy = name(
         "How use becomes a recommendation: vpa-default when absent, vpa-min0 for the same without the least amounts "
-        "of a pod, krr-simple, autopilot-like, weekly-peak, seasonal-naive, or one that was installed beside the "
-        "recommender. Where the recommender does not know it, vpa-default stands in and the condition "
-        "StrategyUnavailable says so.",
+        "of a pod, krr-simple, autopilot-like, weekly-peak, seasonal-naive, adaptive, adaptive-calm, or one that was "
+        "installed beside the recommender. Where the recommender does not know it, vpa-default stands in and the "
+        "condition StrategyUnavailable says so.",
         pattern=STRATEGY_PATTERN,
         max_length=LONGEST_STRATEGY,
     )

@@ -259,7 +259,9 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
     if step == "confidence":
         return f"bounds widened for a confidence of {sure[resource]:.3g}"
     if step == "minimum" and place in basis.groups.choice.places:
-        return f"in the place of all that: strategy {basis.groups.vpas[0].vpa.strategy}"
+        return (
+            f"in the place of all that: strategy {basis.groups.vpas[0].vpa.strategy}{_reason(basis, place, resource)}"
+        )
     if step == "minimum":
         least = minimums(basis.seen, settings)
         share = as_quantity(int((least.cpu if resource == CPU else least.memory)[place]), resource)
@@ -267,6 +269,14 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
         return f"at least {share}, the container's share of the pod's" + (f"; strategy {strategy}" if strategy else "")
     shares = (settings.cpu if resource == CPU else settings.memory).in_order()
     return ", ".join(f"{share * _WHOLE:g} %" for share in shares) + " of the weight lie below"
+
+
+def _reason(basis: _Basis, place: int, resource: str) -> str:
+    """Return what a strategy says that its target comes from, behind a colon; nothing where it does not say."""
+    found = basis.model.strategies.explained(basis.groups.vpas[0], basis.groups.names[place])
+    if found is None:
+        return ""
+    return f": {found.cpu if resource == CPU else found.memory}"
 
 
 def _step(name: str, how: str, estimates: Estimates, resource: str, place: int) -> EstimationStep:

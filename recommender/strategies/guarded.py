@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recommender.strategies.answers import Answer, MisshapenError, answer
 from recommender.strategies.faults import Fault, FaultReason, error_text
-from recommender.strategies.interface import JsonObject, OomKills, StrategyState, Usage
+from recommender.strategies.interface import ExplainedState, Explanation, JsonObject, OomKills, StrategyState, Usage
 from recommender.strategies.known import Plugin
 
 Integers = NDArray[np.int64]
@@ -78,6 +78,16 @@ class GuardedState:
         except MisshapenError as error:
             self._give_up(FaultReason.OUTPUT, str(error))
             return None
+
+    def explain(self, row: int) -> Explanation | None:
+        """Return what the strategy's targets of a row come from; None when it does not say, or is out of service."""
+        state = self._state
+        if not isinstance(state, ExplainedState):
+            return None
+        found = self._guarded("explain", lambda: state.explain(row))
+        if self.fault is None and not isinstance(found, Explanation):
+            self._give_up(FaultReason.OUTPUT, f"explain returned {type(found).__name__}, not Explanation")
+        return found if self.fault is None else None
 
     def save(self, row: int) -> JsonObject | None:
         """Return what is to be stored of a row; None when the strategy is out of service."""

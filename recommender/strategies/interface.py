@@ -132,6 +132,22 @@ class RowwiseState(StrategyState, Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the targets of a row come from, in words for ``evenkeel explain``."""
+
+    cpu: str
+    memory: str
+
+
+@runtime_checkable
+class ExplainedState(StrategyState, Protocol):
+    """A state that can also say what its targets come from."""
+
+    def explain(self, row: int) -> Explanation:
+        """Return what the targets of a row that were returned last come from."""
+
+
 class Strategy(Protocol):
     """A way to recommend; holds settings at most, so that one object serves any number of states."""
 

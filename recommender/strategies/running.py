@@ -21,6 +21,7 @@ from recommender.label_sets import TrackedVpa
 from recommender.samples import SampleColumns, UsageColumns
 from recommender.strategies.choice import Adjustment, Choice
 from recommender.strategies.faults import Fault, unknown_condition
+from recommender.strategies.interface import Explanation
 from recommender.strategies.known import KnownStrategies
 from recommender.strategies.run import StrategyRun, Users
 from recommender.strategies.shipped import SHIPPED
@@ -166,6 +167,18 @@ class StrategyRuns:
         good = ~np.isin(run.users.owners, run.users.owners[bad])
         rows = run.chosen[good]
         return Choice((), run.users.places[good], found.cpu[:, rows], found.memory[:, rows])
+
+    def explained(self, tracked: TrackedVpa, container: str) -> Explanation | None:
+        """Return what the targets of a container come from, in words; None where its VPA's strategy does not say.
+
+        Args:
+            tracked: The VPA.
+            container: Name of the container.
+        """
+        name = tracked.vpa.strategy
+        run = None if name is None else self._runs.get(name)
+        row = None if run is None else run.rows.get((*tracked.key, container))
+        return None if run is None or row is None else run.state.explain(row)
 
     def recorded(
         self, checkpoint: ContainerCheckpoint, tracked: TrackedVpa, stored: ContainerCheckpoint | None

@@ -2,7 +2,7 @@
 
 What each keeps of a row has a bound, whatever the number of samples.
 
-Spec: beyond B-10; quality Q-12, Q-14, Q-15, Q-16.
+Spec: beyond B-10; quality Q-12, Q-14, Q-15, Q-16, Q-18.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from recommender.strategies.adaptive import AdaptiveStrategy, ContestRule
+from recommender.strategies.candidates import CPU_FAMILY, MEMORY_FAMILY
 from recommender.strategies.fading_histogram import Fading
+from recommender.strategies.holding import ChangeRule
+from recommender.strategies.interface import Strategy
 from recommender.strategies.modelled import ModelledStrategy, ResourceRule
 from recommender.strategies.recent_maximum import RecentMaximum
 from recommender.strategies.recent_percentile import RecentPercentile
 from recommender.strategies.recent_samples import RecentSamples, Window
 from recommender.strategies.seasonal import Seasonal
+from recommender.strategies.trials import CostRule
 from recommender.strategies.weekly_peak import WeeklyPeak
 
 _HOUR: Final = 3600
@@ -53,7 +58,45 @@ SEASONAL_NAIVE: Final = ModelledStrategy(
     ResourceRule(partial(Seasonal, 0.99), 1.0, _LEAST_BYTES),
 )
 
-SHIPPED: Final[Mapping[str, ModelledStrategy]] = {
-    each.name: each for each in (KRR_SIMPLE, AUTOPILOT_LIKE, WEEKLY_PEAK, SEASONAL_NAIVE)
+
+def _adaptive(name: str, cpu: ChangeRule, memory: ChangeRule) -> AdaptiveStrategy:
+    """Return an adaptive strategy by when its requests change; none of its numbers depends on what is recorded."""
+    return AdaptiveStrategy(
+        name,
+        ContestRule(
+            CPU_FAMILY,
+            CostRule(
+                change=cpu,
+                lack=4.0,
+                lacking_time=12.0,
+                event_seconds=0.0,
+                change_seconds=0.1 * _HOUR,
+                half_life_seconds=5.0 * _DAY,
+                sharpness=15.0,
+            ),
+        ),
+        ContestRule(
+            MEMORY_FAMILY,
+            CostRule(
+                change=memory,
+                lack=30.0,
+                lacking_time=60.0,
+                event_seconds=500.0 * _HOUR,
+                change_seconds=0.1 * _HOUR,
+                half_life_seconds=21.0 * _DAY,
+                sharpness=8.0,
+            ),
+        ),
+    )
+
+
+ADAPTIVE: Final = _adaptive("adaptive", ChangeRule(0.15, 0.2, 1.5 * _HOUR), ChangeRule(0.1, 0.15, 6.0 * _HOUR))
+
+ADAPTIVE_CALM: Final = _adaptive(
+    "adaptive-calm", ChangeRule(0.15, 0.25, 4.0 * _HOUR), ChangeRule(0.1, 0.2, 12.0 * _HOUR)
+)
+
+SHIPPED: Final[Mapping[str, Strategy]] = {
+    each.name: each for each in (KRR_SIMPLE, AUTOPILOT_LIKE, WEEKLY_PEAK, SEASONAL_NAIVE, ADAPTIVE, ADAPTIVE_CALM)
 }
 """These strategies, by name."""

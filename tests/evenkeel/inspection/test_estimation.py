@@ -31,7 +31,7 @@ from recommender.checkpoint import (
 )
 from recommender.settings import RenderingSettings
 from recommender.strategies.interface import Usage
-from recommender.strategies.shipped import KRR_SIMPLE
+from recommender.strategies.shipped import ADAPTIVE, KRR_SIMPLE
 from tests.builders import T0, amounts, container, pod, vpa
 from updater.snapshot import Snapshot
 
@@ -132,6 +132,20 @@ def test_a_strategy_with_a_state_of_its_own() -> None:
     assert str(main.steps["cpu"][-1].target) == "400m"
     assert str(main.steps["memory"][-1].target) == "230000000"
     assert main.steps["cpu"][3].how == "in the place of all that: strategy krr-simple"
+
+
+def test_a_strategy_that_chooses_says_what_it_has_chosen() -> None:
+    """beyond:B-10, beyond:B-34, quality:Q-18."""
+    state, ends = ADAPTIVE.start(1), T0.timestamp() + 3600.0 * np.arange(-72.0, 1.0)
+    count = len(ends)
+    hours = (np.zeros(count, dtype=np.int64), ends, np.full(count, 3600.0))
+    state.observe(Usage(*hours, np.full(count, 0.4), np.where(ends > ends[-1] - 3600.0, 2e8, np.nan)))
+    stored = replace(checkpoint({20: 1}, {20: 1}), strategy=StrategyRecord("adaptive", state.save(0)))
+    (main,) = explained(replace(vpa(), strategy="adaptive"), stored).containers
+    begin = "in the place of all that: strategy adaptive: "
+    assert main.steps["cpu"][3].how == begin + state.explain(0).cpu
+    assert "largest of 1 hour (cost 0), " in main.steps["cpu"][3].how
+    assert main.steps["memory"][3].how == begin + "upstream's rule, until there are 2 days of history"
 
 
 def test_what_was_not_seen_is_not_recommended() -> None:

@@ -321,6 +321,14 @@ async def test_a_strategy_is_chosen_changed_and_remembered_over_a_restart(server
         ),
         ("quality:Q-15", "weekly-peak", {"cpu": "460m", "memory": "330Mi"}, {"cpu": "460m", "memory": "330Mi"}),
         ("quality:Q-16", "seasonal-naive", {"cpu": "400m", "memory": "300Mi"}, {"cpu": "250m", "memory": "300Mi"}),
+        # Without two days of history both are upstream's rule: the largest bucket of what was used, and its margin.
+        ("quality:Q-18", "adaptive", {"cpu": "476m", "memory": "380258472"}, {"cpu": "476m", "memory": "380258472"}),
+        (
+            "quality:Q-18",
+            "adaptive-calm",
+            {"cpu": "476m", "memory": "380258472"},
+            {"cpu": "476m", "memory": "380258472"},
+        ),
     ],
 )
 async def test_the_strategies_of_this_distribution_can_be_chosen_and_outlive_a_restart(
@@ -356,8 +364,8 @@ async def test_a_strategy_that_is_missing_shows_and_what_is_stored_of_it_stays(s
         (message,) = [c["message"] for c in status_conditions(server) if c["type"] == "StrategyUnavailable"]
         assert message == (
             "spec.recommender.strategy is peak, which this recommender does not know; vpa-default stands in. Choose "
-            "one of autopilot-like, krr-simple, seasonal-naive, vpa-default, vpa-min0, weekly-peak, or install the "
-            "distribution that brings it and restart the recommender"
+            "one of adaptive, adaptive-calm, autopilot-like, krr-simple, seasonal-naive, vpa-default, vpa-min0, "
+            "weekly-peak, or install the distribution that brings it and restart the recommender"
         )
     async with recommender(server, strategies=knowing(Peak()), started_minutes=3) as loop:
         used(server, 3, cpu="50m")

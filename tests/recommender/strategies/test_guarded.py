@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import cast
+
 import numpy as np
 import pytest
 
 from recommender.strategies.faults import FaultReason
 from recommender.strategies.guarded import LARGEST_SAVED, GuardedState
-from recommender.strategies.interface import JsonObject, OomKills, Usage
-from tests.recommender.strategies.plugins import DISTRIBUTION, Failing, Peak, plugin
+from recommender.strategies.interface import Explanation, JsonObject, OomKills, StrategyState, Usage
+from tests.recommender.strategies.plugins import DISTRIBUTION, Failing, Peak, PeakState, plugin
 
 ONE = np.array([1.0])
 USAGE = Usage(np.array([0]), ONE, ONE, ONE, ONE)
@@ -105,3 +108,46 @@ def test_impossible_amounts_leave_it_in_service() -> None:
     state = GuardedState(plugin(Peak()), 1)
     fault = state.note_impossible("impossible amounts")
     assert (fault.reason, fault.is_lasting, state.fault, state.faults) == (FaultReason.OUTPUT, False, None, [fault])
+
+
+@dataclass
+class Talking(PeakState):
+    """Says something about itself."""
+
+    said: object = None
+
+    def explain(self, row: int) -> Explanation:
+        if isinstance(self.said, Exception):
+            raise self.said
+        return cast("Explanation", self.said)
+
+
+@dataclass
+class Talkative(Peak):
+    """A strategy whose states do."""
+
+    said: object = None
+
+    def start(self, rows: int) -> StrategyState:
+        return Talking(np.full(rows, np.nan), np.full(rows, np.nan), said=self.said)
+
+
+def test_a_strategy_may_say_what_its_targets_come_from() -> None:
+    said = Explanation("because", "therefore")
+    assert GuardedState(plugin(Peak()), 1).explain(0) is None, "beyond:B-10"
+    assert GuardedState(plugin(Talkative(said=said)), 1).explain(0) == said, "beyond:B-10"
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "reason", "problem"),
+    [
+        ("beyond:B-10", KeyError("x"), EXCEPTION, "explain raised KeyError: 'x'"),
+        ("beyond:B-10", "because", OUTPUT, "explain returned str, not Explanation"),
+    ],
+)
+def test_one_that_cannot_say_it_is_out_of_service(row: str, said: object, reason: FaultReason, problem: str) -> None:
+    state = GuardedState(plugin(Talkative(said=said)), 1)
+    assert state.explain(0) is None, row
+    assert state.fault is not None
+    assert (state.fault.reason, state.fault.problem) == (reason, problem), row
+    assert state.explain(0) is None, row

@@ -63,6 +63,8 @@ def test_no_strategy_takes_the_place_of_another() -> None:
         ("beyond:B-10", "autopilot-like"),
         ("beyond:B-10", "weekly-peak"),
         ("beyond:B-10", "seasonal-naive"),
+        ("beyond:B-10", "adaptive"),
+        ("beyond:B-10", "adaptive-calm"),
     ],
 )
 def test_what_this_distribution_brings_is_always_known(row: str, name: str) -> None:
