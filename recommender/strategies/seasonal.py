@@ -84,6 +84,7 @@ class Seasonal:
         self._hour = SlotMeans(30, _HOUR, rows)
         self._errors = RecentSamples(ERRORS, share, rows)
         self._forecast: Floats = np.zeros(0)
+        # Which moment the forecast is of; NaN where nothing was seen.
         self._forecast_at: Floats = np.zeros(0)
         self.grow(rows)
 
@@ -128,9 +129,10 @@ class Seasonal:
         Where there is neither an hour of yesterday nor a last one, the forecast of the last sample stands.
         """
         forecasts = self._forecast.copy()
-        later = np.flatnonzero(moments_seconds != self._forecast_at)
-        found = self._forecasts(later, moments_seconds[later])
-        forecasts[later] = np.where(np.isnan(found), forecasts[later], found)
+        others = np.flatnonzero((moments_seconds != self._forecast_at) & ~np.isnan(self._forecast_at))
+        if len(others):
+            found = self._forecasts(others, moments_seconds[others])
+            forecasts[others] = np.where(np.isnan(found), forecasts[others], found)
         return forecasts + np.fmax(self._errors.estimate(moments_seconds), 0.0)
 
     def save(self, row: int) -> JsonObject:
@@ -153,3 +155,4 @@ class Seasonal:
         self._hour.restore(row, nested(saved, "hour"))
         self._errors.restore(row, nested(saved, "errors"))
         self._forecast[row] = forecast
+        self._forecast_at[row] = np.nan if np.isnan(forecast) else -np.inf
