@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _HALF: Final = 0.5
-_FORMS: Final[Forms] = {"held": np.float64, "changed": np.float64}
+_FORMS: Final[Forms] = {"held": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Held:
 
     def save(self, row: int) -> JsonObject:
         """Return what is held of a row."""
-        return packed({"held": self.amounts[row : row + 1], "changed": self._changed[row : row + 1]})
+        return packed({"held": np.array([self.amounts[row], self._changed[row]])})
 
     def restore(self, row: int, saved: JsonObject) -> None:
         """Let a row that holds nothing go on from what was saved.
@@ -117,9 +117,8 @@ class Held:
         Raises:
             ValueError: It is nothing that ``save`` returns.
         """
-        found = unpacked(saved, _FORMS)
-        held, changed = found["held"].astype(np.float64), found["changed"].astype(np.float64)
-        is_whole = len(held) == len(changed) == 1 and np.isfinite(held).all() == np.isfinite(changed).all()
-        if not is_whole or np.isinf(held).any() or np.isinf(changed).any() or (held < 0.0).any():
+        held = unpacked(saved, _FORMS)["held"].astype(np.float64)
+        is_known = np.isfinite(held)
+        if len(held) != len(("amount", "time")) or np.isinf(held).any() or (held < 0.0).any() or len(set(is_known)) > 1:
             raise ValueError("saved state of a row: what is held is no amount with its time")
-        self.amounts[row], self._changed[row] = held[0], changed[0]
+        self.amounts[row], self._changed[row] = held

@@ -81,7 +81,7 @@ def _adaptive(name: str, cpu: ChangeRule, memory: ChangeRule) -> AdaptiveStrateg
                 change=memory,
                 lack=30.0,
                 lacking_time=60.0,
-                event_seconds=500.0 * _HOUR,
+                event_seconds=450.0 * _HOUR,
                 change_seconds=0.1 * _HOUR,
                 half_life_seconds=21.0 * _DAY,
                 sharpness=8.0,

@@ -1,8 +1,8 @@
 """What several ways to recommend would have cost so far, each with a request that it alone would have set.
 
 A trial is a request that follows the targets of one way as an updater would let it. Of each the cost is kept: what it
-left unused, what it lacked, how long it lacked something, how often that began anew, and how often it changed; the
-longer ago, the less it counts.
+left unused, what it lacked, how long it lacked something, how often that would have been a kill, and how often it
+changed; the longer ago, the less it counts.
 
 Spec: quality Q-18.
 """
@@ -18,21 +18,25 @@ from numpy.typing import NDArray
 from recommender.rows import grown
 from recommender.strategies.holding import ChangeRule
 from recommender.strategies.interface import JsonObject
-from recommender.strategies.packing import packed, unpacked
+from recommender.strategies.packing import Forms, packed, unpacked
 from recommender.strategies.steps import Step
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_NEW_EVENT_SECONDS: Final = 600.0
-"""A lack that begins so long after the last one is another event."""
+_EVENT_SECONDS: Final = 299.0
+"""A lack so long after the last event is another one (as quality Q-4 counts kills)."""
+
+_DOUBT_SECONDS: Final = 24.0 * 3600
+"""After so much history costs are heeded half as sharply as in the end."""
 
 _MOST_DURATIONS: Final = 2.0
 """A sample stands for the time since the one before, but for no more than so many times its own length."""
 
-_BY_TRIAL: Final = ("requests", "changed", "lacked", "costs")
-_BY_ROW: Final = ("latest", "use", "time")
+_COLUMNS: Final = 4
+_NUMBERS: Final = 3
+_FORMS: Final[Forms] = {"trials": np.float64, "row": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,11 @@ class CostRule:
         change: When its request changes.
         lack: Cost of what is lacking, in times of what as much to spare costs.
         lacking_time: Cost of a second in which something is lacking, in seconds.
-        event_seconds: Cost of each time that something begins to lack.
+        event_seconds: Cost of each event of something lacking.
         change_seconds: Cost of each change.
         half_life_seconds: After which a cost counts half.
-        sharpness: How fast a dearer trial loses weight: one of twice the least cost weighs exp(-sharpness) as much.
+        sharpness: How fast a dearer trial loses weight: one of twice the least cost weighs exp(-sharpness) as much,
+            once there is a long history.
     """
 
     change: ChangeRule
@@ -87,22 +92,22 @@ class Trials:
     def __init__(self, rule: CostRule, count: int, rows: int) -> None:
         self._rule = rule
         self._count = count
-        # Of each trial its request, when that changed, when it was last too low, and what all that costs.
-        self._requests, self._changed, self._lacked, self._costs = np.zeros((len(_BY_TRIAL), 0, count))
+        # Of each trial its request, when that changed, its last event, and what all that costs.
+        self._requests, self._changed, self._events, self._costs = np.zeros((_COLUMNS, 0, count))
         # Of each row its last sample, and use and time, fading as costs do; NaN before the first sample.
-        self._latest, self._use, self._time = np.zeros((len(_BY_ROW), 0))
+        self._latest, self._use, self._time = np.zeros((_NUMBERS, 0))
         self.grow(rows)
 
     def grow(self, rows: int) -> None:
         """Have this many rows."""
         self._requests, self._changed = grown(self._requests, rows, 0), grown(self._changed, rows, 0)
-        self._lacked, self._costs = grown(self._lacked, rows, 0), grown(self._costs, rows, 0)
+        self._events, self._costs = grown(self._events, rows, 0), grown(self._costs, rows, 0)
         self._use, self._time = grown(self._use, rows, 0), grown(self._time, rows, 0)
         self._latest = grown(self._latest, rows, np.nan)
 
     def clear(self, rows: Integers) -> None:
         """Forget all that rows have seen."""
-        for column in (self._requests, self._changed, self._lacked, self._costs):
+        for column in (self._requests, self._changed, self._events, self._costs):
             column[rows] = 0.0
         self._use[rows] = self._time[rows] = 0.0
         self._latest[rows] = np.nan
@@ -116,12 +121,15 @@ class Trials:
         """
         rows, rule = step.rows, self._rule
         is_new = np.isnan(self._latest[rows])[:, np.newaxis]
-        means = self._fade(step)[:, np.newaxis]
+        lengths = self._lengths(step)
+        means = self._fade(step, lengths)[:, np.newaxis]
         seconds = step.seconds[:, np.newaxis]
         requests, changed, costs = self._requests[rows], self._changed[rows], self._costs[rows]
         found = _shortfall(step, requests)
-        lengths = self._lengths(step)[:, np.newaxis]
-        costs += lengths * (found.spare + rule.lack * found.lack + rule.lacking_time * found.share * means)
+        # The first step found no request.
+        costs += np.where(is_new, 0.0, lengths[:, np.newaxis]) * (
+            found.spare + rule.lack * found.lack + rule.lacking_time * found.share * means
+        )
         if rule.event_seconds > 0.0:
             costs += rule.event_seconds * means * self._note_events(step, (found.share > 0.0) & ~is_new)
         due = rule.change.are_due(requests, targets, seconds - changed)
@@ -133,38 +141,37 @@ class Trials:
         self._latest[rows] = np.fmax(self._latest[rows], step.seconds)
 
     def _lengths(self, step: Step) -> Floats:
-        """Return the seconds that a step stands for in each row; 0 for the first one, which found no request."""
-        passed = np.maximum(step.seconds - self._latest[step.rows], 0.0)
-        most = _MOST_DURATIONS * step.samples.durations[step.first]
-        lengths: Floats = np.minimum(np.nan_to_num(passed), most)
-        return lengths
+        """Return the seconds that a step stands for in each row."""
+        durations, latest = step.samples.durations[step.first], self._latest[step.rows]
+        passed = np.minimum(np.maximum(step.seconds - latest, 0.0), _MOST_DURATIONS * durations)
+        return np.where(np.isnan(latest), durations, passed)
 
-    def _fade(self, step: Step) -> Floats:
+    def _fade(self, step: Step, lengths: Floats) -> Floats:
         """Let time pass for the rows of a step, and return the mean use of each, the step included."""
         rows = step.rows
         passed = np.nan_to_num(np.maximum(step.seconds - self._latest[rows], 0.0))
         kept = np.exp2(-passed / self._rule.half_life_seconds)
         self._costs[rows] *= kept[:, np.newaxis]
-        durations = step.samples.durations[step.first]
-        self._time[rows] = self._time[rows] * kept + durations
-        self._use[rows] = self._use[rows] * kept + durations * _means(step)
+        self._time[rows] = self._time[rows] * kept + lengths
+        self._use[rows] = self._use[rows] * kept + lengths * _means(step)
         means: Floats = self._use[rows] / self._time[rows]
         return means
 
     def _note_events(self, step: Step, lacks: Flags) -> Floats:
-        """Return 1 where something begins to lack, else 0, float64[n, trials]."""
-        seconds, lacked = step.seconds[:, np.newaxis], self._lacked[step.rows]
-        begins = lacks & (seconds - lacked > _NEW_EVENT_SECONDS)
-        self._lacked[step.rows] = np.where(lacks, seconds, lacked)
-        return begins.astype(np.float64)
+        """Return 1 where there is another event, else 0, float64[n, trials]."""
+        seconds, last = step.seconds[:, np.newaxis], self._events[step.rows]
+        is_another = lacks & (seconds - last >= _EVENT_SECONDS)
+        self._events[step.rows] = np.where(is_another, seconds, last)
+        return is_another.astype(np.float64)
 
     def weights(self, rows: Integers) -> Floats:
         """Return how much each trial of some rows is heeded, float64[n, trials], 1 in all for each row."""
-        costs = self._costs[rows]
+        costs, time = self._costs[rows], self._time[rows, np.newaxis]
+        sharpness = self._rule.sharpness * time / (time + _DOUBT_SECONDS)
         least = costs.min(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
             excess = (costs - least) / np.maximum(least, np.finfo(np.float64).tiny)
-            weights: Floats = np.exp(-self._rule.sharpness * excess)
+            weights: Floats = np.exp(-sharpness * excess)
         weights /= weights.sum(axis=1, keepdims=True)
         return weights
 
@@ -175,11 +182,8 @@ class Trials:
 
     def save(self, row: int) -> JsonObject:
         """Return all that is kept of a row."""
-        trials = (self._requests, self._changed, self._lacked, self._costs)
-        rows = (self._latest, self._use, self._time)
-        columns = {name: column[row] for name, column in zip(_BY_TRIAL, trials, strict=True)}
-        singles = {name: column[row : row + 1] for name, column in zip(_BY_ROW, rows, strict=True)}
-        return packed({**columns, **singles})
+        trials = np.concatenate([self._requests[row], self._changed[row], self._events[row], self._costs[row]])
+        return packed({"trials": trials, "row": np.array([self._latest[row], self._use[row], self._time[row]])})
 
     def restore(self, row: int, saved: JsonObject) -> None:
         """Let a row that has seen nothing go on from what was saved.
@@ -187,17 +191,16 @@ class Trials:
         Raises:
             ValueError: It is nothing that ``save`` returns.
         """
-        found = unpacked(saved, dict.fromkeys((*_BY_TRIAL, *_BY_ROW), np.float64))
-        by_trial = [found[name].astype(np.float64) for name in _BY_TRIAL]
-        by_row = [found[name].astype(np.float64) for name in _BY_ROW]
-        if {len(column) for column in by_trial} != {self._count} or {len(column) for column in by_row} != {1}:
+        found = unpacked(saved, _FORMS)
+        trials, numbers = found["trials"].astype(np.float64), found["row"].astype(np.float64)
+        if len(trials) != _COLUMNS * self._count or len(numbers) != _NUMBERS:
             raise ValueError("saved state of a row: there are other numbers of trials")
-        (latest, *sums) = by_row
-        kept = np.concatenate([*by_trial, *sums])
-        if not np.isfinite(kept).all() or (kept < 0.0).any() or np.isinf(latest[0]) or latest[0] < 0.0:
+        # Before the first sample there is no latest one.
+        kept = np.append(trials, numbers if numbers[1:].any() else numbers[1:])
+        if not np.isfinite(kept).all() or (kept < 0.0).any() or np.isinf(numbers[0]):
             raise ValueError("saved state of a row: a trial has impossible amounts")
-        self._requests[row], self._changed[row], self._lacked[row], self._costs[row] = by_trial
-        self._latest[row], self._use[row], self._time[row] = latest[0], sums[0][0], sums[1][0]
+        self._requests[row], self._changed[row], self._events[row], self._costs[row] = trials.reshape(_COLUMNS, -1)
+        self._latest[row], self._use[row], self._time[row] = numbers
 
 
 def _means(step: Step) -> Floats:

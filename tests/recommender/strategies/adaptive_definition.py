@@ -28,7 +28,7 @@ class Rules:
 
 
 CPU = Rules(True, 4.0, 12.0, 0.0, 0.1 * HOUR, 5 * DAY, 15.0, 0.15, 0.2, 1.5 * HOUR)
-MEMORY = Rules(False, 30.0, 60.0, 500 * HOUR, 0.1 * HOUR, 21 * DAY, 8.0, 0.1, 0.15, 6 * HOUR)
+MEMORY = Rules(False, 30.0, 60.0, 450 * HOUR, 0.1 * HOUR, 21 * DAY, 8.0, 0.1, 0.15, 6 * HOUR)
 
 
 def candidates(used: Sequence[tuple[float, float, float]], is_cpu: bool) -> list[float]:
@@ -60,7 +60,7 @@ class Trial:
 
     request: float
     changed: float
-    lacked: float = 0.0
+    event: float = 0.0
     cost: float = 0.0
 
 
@@ -86,10 +86,11 @@ class Container:
         """Take in one sample."""
         passed = seconds - self.used[-1][0] if self.used else 0.0
         self.used.append((seconds, duration, amount))
-        self._fade(passed, duration, amount)
+        length = min(passed, 2 * duration) if len(self.used) > 1 else duration
+        self._fade(passed, length, amount)
         mean = self.use / self.time
         for trial in self.trials:
-            self._charge(trial, (seconds, min(passed, 2 * duration), amount), mean)
+            self._charge(trial, (seconds, length, amount), mean)
         targets = candidates(self.used, self.rules.is_cpu)
         if not self.trials:
             self.trials = [Trial(target, seconds) for target in targets]
@@ -99,10 +100,10 @@ class Container:
                 trial.cost += self.rules.change * mean
         self._hold(seconds, targets)
 
-    def _fade(self, passed: float, duration: float, amount: float) -> None:
+    def _fade(self, passed: float, length: float, amount: float) -> None:
         kept = 2.0 ** (-passed / self.rules.half_life)
-        self.use = self.use * kept + duration * amount
-        self.time = self.time * kept + duration
+        self.use = self.use * kept + length * amount
+        self.time = self.time * kept + length
         for trial in self.trials:
             trial.cost *= kept
 
@@ -112,8 +113,9 @@ class Container:
         trial.cost += length * (max(trial.request - amount, 0.0) + self.rules.lack * lack)
         if lack > 0.0:
             trial.cost += length * self.rules.lacking_time * mean
-            trial.cost += self.rules.event * mean if seconds - trial.lacked > 600.0 else 0.0
-            trial.lacked = seconds
+            if seconds - trial.event >= 299.0:
+                trial.cost += self.rules.event * mean
+                trial.event = seconds
 
     def _is_due(self, request: float, target: float, age: float) -> bool:
         is_lower = target < (1.0 - self.rules.lowered) * request and age >= self.rules.patience
@@ -121,9 +123,9 @@ class Container:
 
     def _hold(self, seconds: float, targets: list[float]) -> None:
         least = min(trial.cost for trial in self.trials)
+        sharpness = self.rules.sharpness * self.time / (self.time + DAY)
         weights = [
-            math.exp(-min(self.rules.sharpness * (trial.cost - least) / max(least, 1e-300), 700.0))
-            for trial in self.trials
+            math.exp(-min(sharpness * (trial.cost - least) / max(least, 1e-300), 700.0)) for trial in self.trials
         ]
         mixed = sum(weight * target for weight, target in zip(weights, targets, strict=True)) / sum(weights)
         mixed = max(mixed, *inside(self.needs, seconds - DAY, seconds), 0.0)

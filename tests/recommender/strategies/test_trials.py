@@ -16,6 +16,7 @@ from recommender.strategies.trials import CostRule, Trials
 
 NEVER = 1e12
 START = 1e9
+DAY = 86400.0
 RULE = CostRule(ChangeRule(0.1, 0.2, 100.0), 5.0, 2.0, 50.0, 7.0, NEVER, 3.0)
 
 
@@ -50,8 +51,8 @@ def test_a_step_costs_what_it_leaves_and_what_it_lacks(row: str, amounts: tuple[
     assert found == pytest.approx(cost), row
 
 
-@pytest.mark.parametrize(("row", "gap", "events"), [("quality:Q-18", 600.0, 1), ("quality:Q-18", 600.1, 2)])
-def test_a_lack_soon_after_another_is_the_same_event(row: str, gap: float, events: int) -> None:
+@pytest.mark.parametrize(("row", "gap", "events"), [("quality:Q-18", 298.0, 1), ("quality:Q-18", 299.0, 2)])
+def test_a_lack_soon_after_an_event_is_none_of_its_own(row: str, gap: float, events: int) -> None:
     rule = CostRule(RULE.change, 0.0, 0.0, 50.0, 0.0, NEVER, 3.0)
     found = taken(Trials(rule, 1, 1), 1.0, step(0.0, 2.0), step(60.0, 2.0), step(60.0 + gap, 2.0))
     assert found == pytest.approx(events * 50.0 * 2.0), row
@@ -91,7 +92,8 @@ def test_the_cheapest_weighs_most() -> None:
     trials, targets = Trials(RULE, 3, 1), np.array([[1.0, 2.0, 4.0]])
     for at in (0.0, 60.0):
         trials.take(step(at, 0.5), targets)
-    wanted = np.exp([0.0, -3.0 * 2.0, -3.0 * 6.0])
+    # Two minutes of history count next to nothing against a day of doubt.
+    wanted = np.exp(np.array([0.0, -2.0, -6.0]) * 3.0 * 120.0 / (120.0 + DAY))
     np.testing.assert_allclose(trials.weights(np.array([0]))[0], wanted / wanted.sum(), err_msg="quality:Q-18")
 
 
@@ -138,21 +140,26 @@ def test_it_goes_on_from_what_was_saved(course: list[tuple[int, int, int]]) -> N
 
 
 @pytest.mark.parametrize(
-    ("row", "changed", "problem"),
+    ("row", "trials", "numbers", "problem"),
     [
-        ("beyond:B-10 other numbers", {"costs": [1.0]}, "other numbers"),
-        ("beyond:B-10 other numbers", {"use": [1.0, 1.0]}, "other numbers"),
-        ("beyond:B-10 negative", {"costs": [1.0, -1.0]}, "impossible"),
-        ("beyond:B-10 no number", {"requests": [1.0, np.nan]}, "impossible"),
-        ("beyond:B-10 infinite", {"time": [np.inf]}, "impossible"),
-        ("beyond:B-10 infinite", {"latest": [np.inf]}, "impossible"),
-        ("beyond:B-10 negative", {"latest": [-1.0]}, "impossible"),
+        ("beyond:B-10 one trial less", [1.0] * 4, [9.0, 1.0, 1.0], "other numbers"),
+        ("beyond:B-10 one number more", [1.0] * 8, [9.0, 1.0, 1.0, 1.0], "other numbers"),
+        ("beyond:B-10 negative", [1.0] * 7 + [-1.0], [9.0, 1.0, 1.0], "impossible"),
+        ("beyond:B-10 no number", [1.0] * 7 + [np.nan], [9.0, 1.0, 1.0], "impossible"),
+        ("beyond:B-10 infinite", [1.0] * 8, [9.0, 1.0, np.inf], "impossible"),
+        ("beyond:B-10 infinite time", [1.0] * 8, [np.inf, 0.0, 0.0], "impossible"),
+        ("beyond:B-10 use but no time", [1.0] * 8, [np.nan, 1.0, 1.0], "impossible"),
+        ("beyond:B-10 negative time", [1.0] * 8, [-9.0, 1.0, 1.0], "impossible"),
     ],
 )
-def test_what_it_cannot_have_kept_is_refused(row: str, changed: dict[str, list[float]], problem: str) -> None:
-    trials = Trials(RULE, 2, 1)
-    trials.take(step(60.0, 1.0), np.array([[1.0, 2.0]]))
-    saved = {**trials.save(0), **packed({name: np.array(each) for name, each in changed.items()})}
+def test_what_it_cannot_have_kept_is_refused(row: str, trials: list[float], numbers: list[float], problem: str) -> None:
     with pytest.raises(ValueError, match=f"saved state of a row: .*{problem}"):
-        Trials(RULE, 2, 1).restore(0, saved)
+        Trials(RULE, 2, 1).restore(0, packed({"trials": np.array(trials), "row": np.array(numbers)}))
     assert row
+
+
+def test_a_row_that_has_seen_nothing_is_restored_as_such() -> None:
+    other = Trials(RULE, 2, 1)
+    other.restore(0, Trials(RULE, 2, 1).save(0))
+    other.take(step(0.0, 1.5), np.array([[1.0, 2.0]]))
+    assert other.relative_costs(0).tolist() == [0.0, 0.0], "beyond:B-2 the first sample found no request"
