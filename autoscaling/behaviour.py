@@ -258,8 +258,10 @@ class Behaviour:
         "An error of the node in the middle of a resize is waited for as one in progress. Mode InPlace sends nothing "
         "while a resize waits or the group's budget is used up; what its node has refused for good, a pod gives back, "
         "and it is tried again when the node has other amounts or labels, when less is asked for, or after a pause "
-        "that grows. Otherwise an error leads to eviction at once, and mode InPlace sends the same resize every round, "
-        "but after a refusal only once more unless less is recommended.",
+        "that grows. What the API server refuses as more than the node has (Kubernetes 1.36 and later) counts as "
+        "refused by the node, in mode InPlaceOrRecreate, too. Otherwise an error leads to eviction at once, in mode "
+        "InPlaceOrRecreate any refusal as well, and mode InPlace sends the same resize every round, but after a "
+        "refusal only once more unless less is recommended.",
     )
     converged_means_compared: bool = switch(
         "B-45",

@@ -61,7 +61,7 @@ class Reason(Enum):
     )
     RESIZE_FAILED = (
         "resize_failed",
-        "The node reports that the resize is infeasible, met an error or is in an unknown state.",
+        "The resize is more than the pod's node has, met an error there or is in an unknown state.",
     )
     RESIZE_TIMED_OUT = (
         "resize_timed_out",

@@ -1,4 +1,4 @@
-"""Not asking a node again and again for what it has refused for good, in mode InPlace (beyond:B-28, updater K-4)."""
+"""Not asking again and again for what was refused for good, by a node or on its behalf (beyond:B-28, updater K-4)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def unless_infeasible(proposal: Proposal, circumstances: Circumstances, _ledger:
 
     It is sent where it goes less far in anything that the refused one would have changed, where the pod's node has
     other amounts or labels by now, and after a pause. What the spec asks for already is not sent in any case, as that
-    would change nothing and the node would not look at it again.
+    would change nothing and the node would not look at it again. In mode InPlaceOrRecreate the pod is evicted instead
+    if that helps; there only the API server's refusals are remembered, as a node's lead to that right away.
     """
-    if not circumstances.is_in_place_only or not circumstances.settings.behaviour.infeasible_memory:
+    if not circumstances.settings.behaviour.infeasible_memory:
         return proposal
     pod, held = proposal.pod, _held(proposal.pod, circumstances)
     if held is None or not held.resize.is_asked_again(_requests_after(pod, proposal.targets)):
@@ -40,7 +41,9 @@ def unless_infeasible(proposal: Proposal, circumstances: Circumstances, _ledger:
         return proposal
     refused = ", ".join(sorted({f"{name} of container {container}" for container, name in held.resize.changes}))
     detail = f"{refused or 'the resize'} refused, tried again from {held.until.isoformat(timespec='seconds')} on"
-    return Hindrance(Reason.RESIZE_INFEASIBLE, detail)
+    if circumstances.is_in_place_only or proposal.expired:
+        return Hindrance(Reason.RESIZE_INFEASIBLE, detail)
+    return Hindrance(Reason.RESIZE_FAILED, detail, helps_to_evict=True)
 
 
 def is_infeasible_now(pod: Pod, circumstances: Circumstances) -> bool:
@@ -73,7 +76,7 @@ def refused_by_server(pod: Pod, targets: Targets, circumstances: Circumstances) 
 def _held(pod: Pod, circumstances: Circumstances) -> Held | None:
     """Return the resize of a pod that was refused last, be it in this round."""
     memory = circumstances.memory.infeasible_resizes
-    if is_infeasible_now(pod, circumstances):
+    if circumstances.is_in_place_only and is_infeasible_now(pod, circumstances):
         memory = memory.seeing([refused_by_node(pod, circumstances)], circumstances.now)
     return memory.by_uid.get(pod.uid)
 

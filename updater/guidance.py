@@ -54,7 +54,8 @@ GUIDANCE: Final[Mapping[Reason, Guidance]] = MappingProxyType(
         ),
         Reason.RESIZE_FAILED: Guidance(
             "updater:C-5, updater:D-29",
-            "Look at the pod's condition PodResizePending or PodResizeInProgress. Lower maxAllowed to what nodes have.",
+            "Look at the pod's condition PodResizePending or PodResizeInProgress, or in the log for `resize failed` "
+            "where the API server has refused it. Lower maxAllowed to what nodes have.",
             (_EVICT,),
         ),
         Reason.RESIZE_TIMED_OUT: Guidance(

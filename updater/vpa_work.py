@@ -356,13 +356,20 @@ def _still_reserving(work: VpaWork, attempt: Attempt) -> VpaWork:
 
 
 def _after_failed_resize(work: VpaWork, attempt: Attempt, outcome: Outcome) -> VpaWork:
-    """Fall back to eviction, or in mode InPlace remember what the node is too small for (updater D-25, D-48)."""
-    candidate, circumstances, audit = attempt.candidate, work.circumstances, attempt.decision.audit
-    if not circumstances.is_in_place_only:
-        return _to_be_evicted(work, candidate, Reason.RESIZE_REFUSED)
-    if outcome is not Outcome.NO_NODE_CAPACITY or audit is None:
-        return work
-    return _remembering(work, refused_by_server(audit.pod, audit.targets, circumstances))
+    """Fall back to eviction unless the mode is InPlace, and remember what the node is too small for.
+
+    Upstream remembers that in mode InPlace only. Where it is remembered in the other mode, too, it counts as if the
+    node had called the resize infeasible.
+
+    Spec: updater D-25, D-48, beyond:B-24 (precedence).
+    """
+    circumstances, audit = work.circumstances, attempt.decision.audit
+    is_never_evicted, reason = circumstances.is_in_place_only, Reason.RESIZE_REFUSED
+    is_remembered = is_never_evicted or circumstances.settings.behaviour.infeasible_memory
+    if outcome is Outcome.NO_NODE_CAPACITY and audit is not None and is_remembered:
+        work = _remembering(work, refused_by_server(audit.pod, audit.targets, circumstances))
+        reason = Reason.RESIZE_FAILED
+    return work if is_never_evicted else _to_be_evicted(work, attempt.candidate, reason)
 
 
 def _to_be_evicted(work: VpaWork, candidate: Candidate, reason: Reason) -> VpaWork:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
 
+from evenkeel.simulator.api.status import CauseType
+
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
@@ -19,12 +21,14 @@ class Refuse:
         reason: ``Status.reason``; empty for the usual one of the code.
         message: ``Status.message``.
         retry_after_seconds: Sent as header and in the body when given.
+        cause: The type of the one cause in ``Status.details``; none if None.
     """
 
     code: int
     reason: str = ""
     message: str = "refused by an injected fault"
     retry_after_seconds: int | None = None
+    cause: CauseType | None = None
 
 
 @dataclass(frozen=True, slots=True)

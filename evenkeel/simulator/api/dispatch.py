@@ -38,7 +38,7 @@ from evenkeel.simulator.api.responses import (
 )
 from evenkeel.simulator.api.reviews import AUTHENTICATION, AUTHORIZATION, answer_review
 from evenkeel.simulator.api.server import ApiServer
-from evenkeel.simulator.api.status import StatusError, method_not_allowed, no_such_path, success
+from evenkeel.simulator.api.status import Cause, StatusError, method_not_allowed, no_such_path, success
 from evenkeel.simulator.api.store import Stored
 from evenkeel.simulator.api.subresources import bind, issue_token, scale_of, write_scale
 from evenkeel.simulator.api.watches import expired_event
@@ -136,7 +136,8 @@ class Dispatcher:
         match fault.action:
             case Refuse() as refuse:
                 reason = refuse.reason or _REASONS.get(refuse.code, HTTPStatus(refuse.code).phrase.replace(" ", ""))
-                error = StatusError(refuse.code, reason, refuse.message)
+                causes = (Cause(refuse.cause, "", ""),) if refuse.cause else ()
+                error = StatusError(refuse.code, reason, refuse.message, causes=causes)
                 if refuse.retry_after_seconds is not None:
                     error.retry_after(refuse.retry_after_seconds)
                 raise error

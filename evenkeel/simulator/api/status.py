@@ -22,6 +22,7 @@ class CauseType(StrEnum):
     TOO_LONG = "FieldValueTooLong"
     TOO_MANY = "FieldValueTooMany"
     DISRUPTION_BUDGET = "DisruptionBudget"
+    NODE_CAPACITY = "NodeCapacity"
     NAMESPACE_TERMINATING = "NamespaceTerminating"
     FIELD_MANAGER_CONFLICT = "FieldManagerConflict"
     REVISION_TOO_LARGE = "ResourceVersionTooLarge"
