@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(shell $(PYTHON) -c 'import hashlib;print(hashlib.sha256(open("requirements.lock","rb").read()+open("pyproject.toml","rb").read()).hexdigest()[:12])')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-build image cluster-up install cluster-verify cluster-observe uninstall cluster-down lock replay-reference bench bench-quick bench-curves
+.PHONY: help setup test demo soak check format check-coverage docs parity e2e e2e-smoke e2e-newest e2e-build image cluster-up install cluster-verify cluster-observe uninstall cluster-down lock replay-reference bench bench-quick bench-curves
 
 help: ## Say what there is.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -67,6 +67,12 @@ e2e-smoke: setup ## The burn scenario and one eviction on the real cluster; root
 	$(BIN)/python -m e2e.cluster build --only kubernetes
 	$(BIN)/python -m e2e.cluster build --only metrics-server
 	$(BIN)/python -m pytest -q e2e -m smoke
+
+e2e-newest: setup ## The short form and what is new, on the newest Kubernetes (1.37) and containerd 2; root only.
+	$(BIN)/python -m e2e.cluster build --only kubernetes-1.37
+	$(BIN)/python -m e2e.cluster build --only containerd
+	$(BIN)/python -m e2e.cluster build --only metrics-server
+	EVENKEEL_KUBERNETES=1.37 $(BIN)/python -m pytest -q e2e
 
 image: setup ## The image of the three processes, without Docker: results/image/evenkeel.tar; root or mmdebstrap and umoci.
 	$(BIN)/python -m e2e.image

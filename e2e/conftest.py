@@ -1,6 +1,7 @@
 """One real cluster for all tests of a process.
 
-``EVENKEEL_E2E_ROOT`` chooses its folder (see ``run_root``). With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found
+``EVENKEEL_E2E_ROOT`` chooses its folder (see ``run_root``), ``EVENKEEL_KUBERNETES`` its release of Kubernetes and with
+that the tests that are run, unless ``-m`` names others. With ``EVENKEEL_E2E_KEEP`` set, a healthy cluster found
 there is used as it is, and the cluster stays up at the end. ``EVENKEEL_E2E_IMAGE`` names an archive of Evenkeel's image
 that was built already, from the same sources.
 """
@@ -16,8 +17,9 @@ import pytest
 from xdist.remote import Producer
 
 from e2e.cluster.cluster import Cluster, start_with_retry
+from e2e.cluster.errors import ClusterError
 from e2e.cluster.kube import Kube
-from e2e.cluster.layout import run_root
+from e2e.cluster.layout import run_release, run_root
 from e2e.cluster.nodes import default_nodes
 from e2e.image.__main__ import build
 from e2e.sharing import ByCluster
@@ -32,11 +34,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByClust
     return ByCluster(config, log)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the tests that are run on the release of Kubernetes."""
+    try:
+        release = run_release()
+    except ClusterError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.option.markexpr = config.option.markexpr or release.tests
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of two nodes, the second smaller than the first."""
     keep = bool(os.environ.get("EVENKEEL_E2E_KEEP"))
-    started = Cluster(run_root())
+    started = Cluster(run_root(), run_release())
     if not (keep and started.is_healthy()):
         start_with_retry(started, default_nodes(_NODES), outlives_driver=keep)
     try:

@@ -245,7 +245,7 @@ class Installation:
 
     def forbidden(self) -> list[str]:
         """Say which of their requests the API server refused for want of a right."""
-        refused = [e for e in self.requests() if e.code in {401, 403}]
+        refused = [e for e in self.requests() if e.code in {401, 403} and not e.is_beyond_node]
         return sorted(
             {f"{e.agent}: {e.verb} {e.resource}.{e.group}/{e.subresource} {e.namespace}/{e.name}" for e in refused}
         )

@@ -14,7 +14,7 @@ from e2e.cluster.kube import Kube, is_refused
 from e2e.cluster.watching import Watch
 from e2e.other_webhook import OtherWebhook
 from e2e.webhook_server import LABEL
-from e2e.workloads import BURN_SCRIPT, IDLE_SCRIPT, amounts, container, deployment
+from e2e.workloads import BURN_SCRIPT, IDLE_SCRIPT, amounts, container, deployment, pod_on
 
 MEBIBYTE = 2**20
 
@@ -31,7 +31,9 @@ def test_nodes_are_ready_and_of_different_size(cluster: Cluster) -> None:
     nodes = {text_at(node, "metadata", "name"): node for node in kube.objects("nodes")}
     assert sorted(nodes) == ["node1", "node2"]
     assert all(is_condition_true(node, "Ready") for node in nodes.values())
-    assert {text_at(node, "status", "nodeInfo", "kubeletVersion") for node in nodes.values()} == {"v1.35.4"}
+    assert {text_at(node, "status", "nodeInfo", "kubeletVersion") for node in nodes.values()} == {
+        cluster.release.version
+    }
     assert at(nodes["node1"], "status", "allocatable", "cpu") == at(nodes["node1"], "status", "capacity", "cpu")
     assert at(nodes["node2"], "status", "allocatable", "cpu") != at(nodes["node2"], "status", "capacity", "cpu")
 
@@ -192,16 +194,6 @@ def test_a_resize_fits_the_larger_node_only(kube: Kube) -> None:
     kube.wait_for(
         lambda: any(wanted in event.message for event in kube.events("node1", "ResizeCompleted")), "the resize on node1"
     )
-
-
-def pod_on(node: str, main: JsonObject) -> JsonObject:
-    """A pod with a node's name on that node."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": node, "labels": {"app": "placed"}},
-        "spec": {"nodeName": node, "terminationGracePeriodSeconds": 1, "containers": [main]},
-    }
 
 
 def test_a_watch_misses_nothing_where_its_connections_end(kube: Kube) -> None:

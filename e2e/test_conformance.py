@@ -12,7 +12,7 @@ import pytest
 
 from e2e.api_socket import ApiSocket, api_socket
 from e2e.cluster.cluster import Cluster, start_with_retry
-from e2e.cluster.layout import DEFAULT_ROOT
+from e2e.cluster.layout import DEFAULT_ROOT, run_release
 from e2e.cluster.nodes import NodeSpec
 from e2e.conformance_bench import ABILITIES, RealBench
 from e2e.sharing import PATIENT, scenario_cluster
@@ -79,7 +79,7 @@ def started(name: str, variant: Variant) -> Iterator[Ground]:
         "nodeStatusReportFrequency": "5m",
         "staticPodPath": str(manifests),
     }
-    cluster = Cluster(root)
+    cluster = Cluster(root, run_release())
     try:
         start_with_retry(cluster, (NodeSpec(1, {}, settings | _SETTINGS[variant]),))
         manifests.mkdir(exist_ok=True)

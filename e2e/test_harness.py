@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -22,10 +23,12 @@ from e2e.cluster.certificates import Authority, Subject
 from e2e.cluster.documents import JsonObject, at, condition, is_condition_true, number_at, objects_at, text_at
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.images import Image, write_archive
-from e2e.cluster.layout import run_root
+from e2e.cluster.layout import Layout, run_root
 from e2e.cluster.nodes import default_nodes
 from e2e.cluster.processes import ProcessRef
+from e2e.cluster.releases import CHOICE_VARIABLE
 from e2e.cluster.state import ClusterState, boot_id, load
+from e2e.cluster.takedown import leftovers
 from e2e.cluster.waiting import wait_for
 from e2e.sharing import OPERATED, PATIENT, cluster_of
 
@@ -88,7 +91,7 @@ def _marked(tmp_path: Path, count: int) -> list[ProcessRef]:
 def test_a_state_file_is_read_back_as_written(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     owner = processes.identify(os.getpid())
-    state = ClusterState(file, boot_id(), ("node1",), "/n", ("g-node1",), ("/f",), owner)
+    state = ClusterState(file, boot_id(), "1.37", ("node1",), "/n", ("g-node1",), ("/f",), owner)
     state.save()
     assert load(file) == state
     assert not state.is_healthy(), "nothing has come up yet"
@@ -108,7 +111,9 @@ def test_a_state_file_is_read_back_as_written(tmp_path: Path) -> None:
 def test_a_record_of_an_earlier_boot_says_nothing_about_processes(tmp_path: Path) -> None:
     process = processes.identify(os.getpid())
     assert process is not None
-    state = ClusterState(tmp_path / "state.json", "another-boot", ("node1",), "/n", (), (), None, [process], ("x",))
+    state = ClusterState(
+        tmp_path / "state.json", "another-boot", "1.35", ("node1",), "/n", (), (), None, [process], ("x",)
+    )
     assert not state.is_current()
     assert not state.is_healthy()
 
@@ -222,6 +227,57 @@ def test_the_modules_pin_the_versions_that_are_promised() -> None:
     assert "k8s.io/kube-state-metrics/v2 v2.18.0" in pinned["kube-state-metrics"]
     assert "go.opentelemetry.io/collector/otelcol v0.165.0" in pinned["collector"]
     assert "github.com/grafana/grafana-foundation-sdk/go v0.0.22" in pinned["dashboard"]
+
+
+@pytest.mark.parametrize(
+    ("note", "content"),
+    [
+        ("address", "unix://{socket}"),
+        ("bootstrap.json", '{{"version":3,"address":"unix://{socket}","protocol":"ttrpc"}}'),
+    ],
+)
+def test_sockets_of_shims_are_found_as_each_containerd_notes_them(tmp_path: Path, note: str, content: str) -> None:
+    layout = Layout(tmp_path / "cluster")
+    bundle = layout.node("node1").containerd_state / "io.containerd.runtime.v2.task" / "k8s.io" / "1"
+    bundle.mkdir(parents=True)
+    file = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(file))
+        assert str(file) not in leftovers(layout)
+        (bundle / note).write_text(content.format(socket=file))
+        assert str(file) in leftovers(layout)
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments", "is_smoke_run", "is_newest_run"),
+    [
+        ("", (), True, False),
+        ("1.37", (), True, True),
+        ("1.37", ("-m", "newest"), False, True),
+    ],
+)
+def test_the_release_chooses_the_tests(
+    release: str, arguments: tuple[str, ...], *, is_smoke_run: bool, is_newest_run: bool
+) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
+    files = ("e2e/test_eviction.py", "e2e/test_newest.py")
+    environment = {**os.environ, CHOICE_VARIABLE: release}
+    done = subprocess.run(
+        [*command, *files], cwd=_REPOSITORY, env=environment, capture_output=True, text=True, check=True
+    )
+    assert ("test_eviction.py::test_infeasible_is_evicted_once" in done.stdout) is is_smoke_run
+    assert ("test_newest.py::" in done.stdout) is is_newest_run
+    is_default = release != "1.37"
+    assert ("test_deferred_past_the_limit_is_evicted_once" in done.stdout) is is_default
+    assert " deselected" in done.stdout
+
+
+def test_a_release_that_is_not_there_is_refused_before_any_test() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "e2e/test_newest.py"]
+    environment = {**os.environ, CHOICE_VARIABLE: "1.36"}
+    done = subprocess.run(command, cwd=_REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "Kubernetes 1.36: cannot be built here; choose 1.35 or 1.37" in done.stderr
 
 
 @pytest.fixture

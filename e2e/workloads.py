@@ -45,3 +45,13 @@ def deployment(name: str, pod_container: JsonObject, *, replicas: int = 1) -> Js
 def amounts(cpu: str, memory: str, *, limit_cpu: str, limit_memory: str) -> JsonObject:
     """Return a container's requests and limits."""
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": limit_cpu, "memory": limit_memory}}
+
+
+def pod_on(node: str, main: JsonObject) -> JsonObject:
+    """Return a pod with a node's name on that node, with the label ``app=placed``."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": node, "labels": {"app": "placed"}},
+        "spec": {"nodeName": node, "terminationGracePeriodSeconds": 1, "containers": [main]},
+    }

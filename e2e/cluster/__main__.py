@@ -9,10 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from e2e.cluster import binaries, nodes, packages
+from e2e.cluster import binaries, nodes, packages, releases
 from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import DEFAULT_ROOT
+from e2e.cluster.releases import Release
 
 
 def main() -> int:
@@ -32,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build the Go programs and install the Debian packages")
     build.add_argument("--only", choices=sorted(binaries.MODULES), help="build the programs of this module alone")
+    _add_release(build)
     described = {
         "up": "start the cluster; it stays until `down`",
         "down": "take the cluster down, or what a crash left of it",
@@ -43,16 +45,22 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--root", type=Path, default=DEFAULT_ROOT, help=f"its folder (default {DEFAULT_ROOT})")
         if name == "up":
             command.add_argument("--nodes", type=int, default=1, help=f"1 to {nodes.MOST_NODES} (default 1)")
+            _add_release(command)
     return parser
+
+
+def _add_release(command: argparse.ArgumentParser) -> None:
+    text = f"the release of Kubernetes (default {releases.DEFAULT.name})"
+    command.add_argument("--kubernetes", choices=tuple(releases.RELEASES), default=releases.DEFAULT.name, help=text)
 
 
 def _run(options: argparse.Namespace) -> int:
     match options.command:
         case "build":
-            _build(options.only)
+            _build(options.only, releases.release_named(options.kubernetes))
             return 0
         case "up":
-            cluster = Cluster(options.root)
+            cluster = Cluster(options.root, releases.release_named(options.kubernetes))
             start_with_retry(cluster, nodes.default_nodes(options.nodes), outlives_driver=True)
             print(f"cluster: {cluster.server} inside the network namespace {cluster.layout.namespace_file}")
             print(f"cluster: use `python -m e2e.cluster shell --root {cluster.layout.root}`")
@@ -65,11 +73,11 @@ def _run(options: argparse.Namespace) -> int:
             return _print_status(Cluster(options.root))
 
 
-def _build(only: str | None) -> None:
+def _build(only: str | None, release: Release) -> None:
     if only is None:
         packages.require_root()
         packages.install_packages()
-    for name in [only] if only else binaries.MODULES:
+    for name in [only] if only else binaries.modules_for(release):
         print(f"build: {name} is in {binaries.build(name)}")
 
 
@@ -95,7 +103,7 @@ def _open_shell(cluster: Cluster) -> int:
 
 def _print_status(cluster: Cluster) -> int:
     healthy = cluster.is_healthy()
-    print(f"cluster in {cluster.layout.root}: {'healthy' if healthy else 'not running'}")
+    print(f"cluster in {cluster.layout.root}: {f'healthy, {cluster.release.version}' if healthy else 'not running'}")
     for process, alive in cluster.process_states():
         print(f"  {process.name:<28} {process.pid:>8}  {'running' if alive else 'ENDED'}")
     if not healthy:

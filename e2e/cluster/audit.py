@@ -10,6 +10,9 @@ from pathlib import Path
 
 from e2e.cluster.documents import JsonObject, number_at, text_at
 
+_FORBIDDEN = 403
+_BEYOND_NODE = "node didn't have enough allocatable resources"
+
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
@@ -26,6 +29,7 @@ class AuditEntry:
         namespace: Empty if cluster-wide.
         name: Empty if the request is about many objects.
         code: HTTP status of the answer.
+        message: What the answer says of a failure.
         decision: ``allow`` or ``forbid``, as the authorizer says; empty if the user is not known.
         reason: Why the authorizer decided as it did.
         uri: Path and query.
@@ -42,10 +46,16 @@ class AuditEntry:
     namespace: str
     name: str
     code: int
+    message: str
     decision: str
     reason: str
     uri: str
     agent: str
+
+    @property
+    def is_beyond_node(self) -> bool:
+        """Whether a resize was refused because the pod's node will never have so much."""
+        return self.code == _FORBIDDEN and self.subresource == "resize" and _BEYOND_NODE in self.message
 
 
 def read(file: Path, *, offset: int = 0) -> Iterator[AuditEntry]:
@@ -71,6 +81,7 @@ def _entry(document: JsonObject) -> AuditEntry:
         namespace=text_at(document, "objectRef", "namespace"),
         name=text_at(document, "objectRef", "name"),
         code=number_at(document, "responseStatus", "code"),
+        message=text_at(document, "responseStatus", "message"),
         decision=text_at(document, "annotations", "authorization.k8s.io/decision"),
         reason=text_at(document, "annotations", "authorization.k8s.io/reason"),
         uri=text_at(document, "requestURI"),

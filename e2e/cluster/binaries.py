@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.releases import DEFAULT, RELEASES, Release, Runtime
+from e2e.cluster.runtimes import DEBIAN_FOLDER, RuntimePrograms
 
 _MODULES_FOLDER = Path(__file__).parent / "modules"
-KUBERNETES_VERSION = "v1.35.4"
-"""The release that the kubernetes module pins; without being told, the programs report v0.0.0."""
+_CONTAINERD_VERSION = "v2.4.2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,17 @@ class GoModule:
         return content.hexdigest()[:16]
 
 
-def _kubernetes_variables(version: str) -> dict[str, str]:
-    major, minor, _ = version.removeprefix("v").split(".")
+def _kubernetes(release: Release) -> GoModule:
+    """The control plane and the kubelet of a release; without being told, they report v0.0.0 as their version."""
+    major, minor, _ = release.version.removeprefix("v").split(".")
+    names = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
     package = "k8s.io/component-base/version"
-    return {f"{package}.gitVersion": version, f"{package}.gitMajor": major, f"{package}.gitMinor": minor}
+    return GoModule(
+        release.module,
+        _MODULES_FOLDER / release.module,
+        {name: f"k8s.io/kubernetes/cmd/{name}" for name in names},
+        {f"{package}.gitVersion": release.version, f"{package}.gitMajor": major, f"{package}.gitMinor": minor},
+    )
 
 
 def _helm_variables(version: str) -> dict[str, str]:
@@ -63,18 +71,17 @@ def _helm_variables(version: str) -> dict[str, str]:
     return {f"{package}.k8sVersionMajor": major, f"{package}.k8sVersionMinor": minor}
 
 
+_CONTAINERD = "github.com/containerd/containerd/v2"
 _VPA = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg"
 MODULES: Mapping[str, GoModule] = {
     module.name: module
     for module in (
+        *map(_kubernetes, RELEASES.values()),
         GoModule(
-            "kubernetes",
-            _MODULES_FOLDER / "kubernetes",
-            {
-                name: f"k8s.io/kubernetes/cmd/{name}"
-                for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
-            },
-            _kubernetes_variables(KUBERNETES_VERSION),
+            "containerd",
+            _MODULES_FOLDER / "containerd",
+            {name: f"{_CONTAINERD}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")},
+            {f"{_CONTAINERD}/version.Version": _CONTAINERD_VERSION},
         ),
         GoModule(
             "metrics-server",
@@ -90,7 +97,7 @@ MODULES: Mapping[str, GoModule] = {
             "helm",
             _MODULES_FOLDER / "helm",
             {"helm": "helm.sh/helm/v3/cmd/helm"},
-            _helm_variables(KUBERNETES_VERSION),
+            _helm_variables(DEFAULT.version),
         ),
         GoModule(
             "kube-state-metrics",
@@ -104,6 +111,12 @@ MODULES: Mapping[str, GoModule] = {
 }
 
 
+def modules_for(release: Release) -> tuple[str, ...]:
+    """Name the modules that tests on a release use: its own, and those that belong to no release."""
+    others = {name for other in RELEASES.values() for name in other.modules} - set(release.modules)
+    return tuple(name for name in MODULES if name not in others)
+
+
 def cache_folder() -> Path:
     """Where built programs are kept: ``$XDG_CACHE_HOME/evenkeel-e2e``, else ``~/.cache/evenkeel-e2e``."""
     base = os.environ.get("XDG_CACHE_HOME")
@@ -113,6 +126,15 @@ def cache_folder() -> Path:
 def build(name: str) -> Path:
     """Build one of ``MODULES``; see ``build_module``."""
     return build_module(MODULES[name])
+
+
+def runtime_programs(runtime: Runtime) -> RuntimePrograms:
+    """Return the programs of a containerd, built if need be.
+
+    Raises:
+        ClusterError: As ``build_module``.
+    """
+    return RuntimePrograms(build(runtime.module) if runtime.module else DEBIAN_FOLDER)
 
 
 def build_module(module: GoModule) -> Path:
@@ -144,7 +166,7 @@ def _is_complete(module: GoModule, folder: Path) -> bool:
 @contextmanager
 def _sole_builder(folder: Path) -> Iterator[None]:
     """Hold the module's lock file; the kernel drops the lock when its holder dies."""
-    with folder.with_suffix(".lock").open("w") as lock:
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

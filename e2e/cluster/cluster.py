@@ -22,6 +22,7 @@ from e2e.cluster import (
     nodes,
     packages,
     processes,
+    releases,
     takedown,
 )
 from e2e.cluster.audit import AuditEntry
@@ -29,13 +30,13 @@ from e2e.cluster.certificates import Authority, KeyPair, Subject
 from e2e.cluster.commands import run
 from e2e.cluster.documents import JsonObject
 from e2e.cluster.errors import ClusterError, StartFailedError
-from e2e.cluster.layout import DEFAULT_ROOT, HOST_ADDRESS, MARKER_VARIABLE, Layout
+from e2e.cluster.layout import DEFAULT_ROOT, HOST_ADDRESS, MARKER_VARIABLE, SEARCH_PATH, Layout
 from e2e.cluster.nodes import NodeSpec
 from e2e.cluster.processes import ProcessRef
+from e2e.cluster.releases import Release
 from e2e.cluster.starting import Programs, Start
 from e2e.cluster.state import ClusterState, boot_id, load
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STOP_SECONDS = 10.0
 
 
@@ -44,10 +45,12 @@ class Cluster:
 
     Args:
         root: Folder for everything the cluster keeps on disk; it also decides all names.
+        release: The release of Kubernetes that a start makes it of; one that runs already has its own.
     """
 
-    def __init__(self, root: Path = DEFAULT_ROOT) -> None:
+    def __init__(self, root: Path = DEFAULT_ROOT, release: Release = releases.DEFAULT) -> None:
         self.layout = Layout.of(root)
+        self._to_start = release
         self._state = self._recorded()
 
     # ---- start and end
@@ -68,7 +71,7 @@ class Cluster:
         packages.require_root()
         packages.install_packages()
         cgroups.controllers()
-        programs = Programs(binaries.build("kubernetes"), binaries.build("metrics-server"))
+        programs = self._built_programs()
         with self._sole_driver():
             self._clear_the_way()
             try:
@@ -113,6 +116,11 @@ class Cluster:
     def node_names(self) -> tuple[str, ...]:
         """Names of the nodes."""
         return self._running_state().nodes
+
+    @property
+    def release(self) -> Release:
+        """The release of Kubernetes that it runs."""
+        return releases.release_named(self._running_state().release)
 
     @property
     def kubeconfig(self) -> Path:
@@ -217,8 +225,9 @@ class Cluster:
 
     def import_image(self, archive: Path, *, repository: str = "") -> None:
         """Import an image archive on every node; see ``images.import_archive``."""
+        client = binaries.runtime_programs(self.release.runtime).client
         for name in self.node_names:
-            images.import_archive(self.layout.node(name), archive, repository=repository)
+            images.import_archive(client, self.layout.node(name), archive, repository=repository)
 
     def container_cgroup(self, pod_uid: str, container_id: str) -> cgroups.ContainerCgroup:
         """Read what the kernel enforces for a container."""
@@ -289,8 +298,13 @@ class Cluster:
             print(f"cluster: {error}", flush=True)
             return None
 
+    def _built_programs(self) -> Programs:
+        release = self._to_start
+        runtime = binaries.runtime_programs(release.runtime)
+        return Programs(release, binaries.build(release.module), runtime, binaries.build("metrics-server"))
+
     def _environment(self) -> dict[str, str]:
-        return {"PATH": _PATH, "HOME": str(self.layout.root), MARKER_VARIABLE: str(self.layout.root)}
+        return {"PATH": SEARCH_PATH, "HOME": str(self.layout.root), MARKER_VARIABLE: str(self.layout.root)}
 
     def _running_state(self) -> ClusterState:
         if self._state is None:
@@ -342,6 +356,7 @@ class Cluster:
         state = self._state = ClusterState(
             file=layout.state_file,
             boot=boot_id(),
+            release=self._to_start.name,
             nodes=names,
             namespace=str(layout.namespace_file),
             cgroups=tuple(layout.node(name).cgroup for name in names),
@@ -352,7 +367,7 @@ class Cluster:
         network.create(layout, [spec.address for spec in specs])
         for spec in specs:
             cgroups.create(layout.node(spec.name))
-            nodes.configure(layout, spec)
+            nodes.configure(layout, spec, self._to_start)
         control_plane.make_keys(layout, names)
 
 

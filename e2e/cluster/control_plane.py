@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.cluster import certificates
@@ -29,10 +30,17 @@ _API_HOSTS = (
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A process of the control plane that runs in the cluster's network namespace."""
+    """A process of the control plane that runs in the cluster's network namespace.
+
+    Args:
+        name: Of its log and its record.
+        argv: Program and arguments.
+        environment: Variables that it has beyond the usual ones, or with other values.
+    """
 
     name: str
     argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_keys(layout: Layout, nodes: tuple[str, ...]) -> None:

@@ -72,20 +72,29 @@ def pause_image() -> Image:
     )
 
 
+def architecture() -> str:
+    """Return what images call the architecture of this machine.
+
+    Raises:
+        ClusterError: It is unknown.
+    """
+    known = _ARCHITECTURES.get(platform.machine())
+    if known is None:
+        raise ClusterError(platform.machine(), "not a known architecture", remedy="use an x86-64 or 64-bit ARM machine")
+    return known
+
+
 def write_archive(image: Image, file: Path) -> None:
     """Write an image as the archive that ``docker save`` would write; the same image gives the same bytes.
 
     Raises:
         ClusterError: The machine's architecture is unknown.
     """
-    architecture = _ARCHITECTURES.get(platform.machine())
-    if architecture is None:
-        raise ClusterError(platform.machine(), "not a known architecture", remedy="use an x86-64 or 64-bit ARM machine")
     layer = _layer(image)
     layer_digest = hashlib.sha256(layer).hexdigest()
     configuration = _json(
         {
-            "architecture": architecture,
+            "architecture": architecture(),
             "os": "linux",
             "config": {
                 "Entrypoint": list(image.entrypoint),
@@ -105,10 +114,11 @@ def write_archive(image: Image, file: Path) -> None:
         _add(archive, "manifest.json", manifest)
 
 
-def import_archive(node: NodeLayout, archive: Path, *, repository: str = "") -> None:
+def import_archive(client: Path, node: NodeLayout, archive: Path, *, repository: str = "") -> None:
     """Import an image archive into a node's containerd.
 
     Args:
+        client: The ctr that belongs to the node's containerd.
         node: The node.
         archive: As ``docker save`` or as an OCI layout.
         repository: What comes before the tag, for a layout, whose images have a tag alone.
@@ -116,10 +126,10 @@ def import_archive(node: NodeLayout, archive: Path, *, repository: str = "") -> 
     Raises:
         ClusterError: The archive is refused.
     """
-    client = ["ctr", "--address", str(node.containerd_socket), "--namespace", "k8s.io"]
+    command = [str(client), "--address", str(node.containerd_socket), "--namespace", "k8s.io"]
     name = ["--base-name", repository] if repository else []
     run(
-        [*client, "images", "import", "--snapshotter", "native", *name, str(archive)],
+        [*command, "images", "import", "--snapshotter", "native", *name, str(archive)],
         remedy=f"check that {archive} is an image archive and that containerd of {node.name} runs",
         timeout_seconds=300,
     )

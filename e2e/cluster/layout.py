@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
+from e2e.cluster.releases import CHOICE_VARIABLE, Release, release_named
 
 DEFAULT_ROOT = Path("/var/tmp/evenkeel-e2e")
 MARKER_VARIABLE = "EVENKEEL_E2E_PART_OF"
@@ -27,6 +28,9 @@ METRICS_PORT = 14443
 SERVICE_RANGE = "10.96.0.0/16"
 API_SERVICE_ADDRESS = "10.96.0.1"
 
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""PATH of the cluster's processes."""
+
 _LONGEST_ROOT = 60
 """Unix socket paths end after 107 characters; containerd's are below the root."""
 
@@ -40,6 +44,15 @@ def run_root() -> Path:
     root = Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT)
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     return root.with_name(f"{root.name}-{worker}") if worker else root
+
+
+def run_release() -> Release:
+    """Return the release of Kubernetes that this process's tests run on: what ``EVENKEEL_KUBERNETES`` names.
+
+    Raises:
+        ClusterError: It names none that can be built.
+    """
+    return release_named(os.environ.get(CHOICE_VARIABLE, ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from e2e.cluster import images
+from e2e.cluster import images, runtimes
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import Layout, NodeLayout
+from e2e.cluster.releases import Release
 
 MOST_NODES = 4
 """More would leave nodes without a CPU to give on the two cores this is measured on."""
@@ -65,22 +66,17 @@ def default_nodes(count: int) -> tuple[NodeSpec, ...]:
     )
 
 
-def configure(layout: Layout, spec: NodeSpec) -> None:
+def configure(layout: Layout, spec: NodeSpec, release: Release) -> None:
     """Write the configuration files of a node."""
     node = layout.node(spec.name)
     node.cni_folder.mkdir(parents=True, exist_ok=True)
-    (node.folder / "containerd.toml").write_text(_containerd_configuration(node))
+    runtimes.configuration_file(node).write_text(runtimes.configuration(release.runtime, node))
     (node.cni_folder / "10-pods.conflist").write_text(json.dumps(_pod_network(node, spec), indent=1))
     # The kubelet reads YAML, of which JSON is a part.
     (node.folder / "kubelet.json").write_text(json.dumps(_kubelet_configuration(layout, node, spec), indent=1))
 
 
-def containerd_command(node: NodeLayout) -> list[str]:
-    """Return how the node's containerd is started."""
-    return ["/usr/bin/containerd", "--config", str(node.folder / "containerd.toml")]
-
-
-def kubelet_command(binaries: Path, layout: Layout, spec: NodeSpec) -> list[str]:
+def kubelet_command(binaries: Path, layout: Layout, spec: NodeSpec, release: Release) -> list[str]:
     """Return how the node's kubelet is started."""
     node = layout.node(spec.name)
     return [
@@ -91,35 +87,9 @@ def kubelet_command(binaries: Path, layout: Layout, spec: NodeSpec) -> list[str]
         f"--node-ip={spec.address}",
         f"--root-dir={node.folder / 'kubelet'}",
         f"--cert-dir={node.folder / 'kubelet-pki'}",
-        # Without it the kubelet's figures for Prometheus have no containers: it looks for them in another place.
-        f"--containerd={node.containerd_socket}",
+        *(flag.format(socket=node.containerd_socket) for flag in release.kubelet_flags),
         *spec.flags,
     ]
-
-
-def _containerd_configuration(node: NodeLayout) -> str:
-    return f"""version = 2
-root = "{node.folder / "containerd-root"}"
-state = "{node.containerd_state}"
-[grpc]
-  address = "{node.containerd_socket}"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "{node.folder / "containerd-opt"}"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{images.PAUSE_IMAGE}"
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "native"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        SystemdCgroup = false
-        Root = "{node.folder / "runc"}"
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "{node.cni_folder}"
-"""
 
 
 def _pod_network(node: NodeLayout, spec: NodeSpec) -> dict[str, object]:
@@ -174,10 +144,10 @@ def _kubelet_configuration(layout: Layout, node: NodeLayout, spec: NodeSpec) -> 
     }
 
 
-def import_base_images(layout: Layout, names: Sequence[str]) -> None:
+def import_base_images(client: Path, layout: Layout, names: Sequence[str]) -> None:
     """Build the two base images once and import them on each node."""
     for image in (images.pause_image(), images.busybox_image()):
         archive = layout.images / f"{image.name.rpartition('/')[2].partition(':')[0]}.tar"
         images.write_archive(image, archive)
         for name in names:
-            images.import_archive(layout.node(name), archive)
+            images.import_archive(client, layout.node(name), archive)

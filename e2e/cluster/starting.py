@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,11 @@ from e2e.cluster import control_plane, nodes
 from e2e.cluster.control_plane import Component
 from e2e.cluster.documents import JsonObject, is_condition_true, text_at
 from e2e.cluster.errors import ClusterError, StartFailedError
-from e2e.cluster.layout import METRICS_PORT, Layout
+from e2e.cluster.layout import METRICS_PORT, SEARCH_PATH, Layout, NodeLayout
 from e2e.cluster.nodes import NodeSpec
 from e2e.cluster.processes import ProcessRef
+from e2e.cluster.releases import Release
+from e2e.cluster.runtimes import RuntimePrograms
 from e2e.cluster.waiting import wait_for
 
 _STEP_SECONDS = 90.0
@@ -24,10 +26,24 @@ _STEP_SECONDS = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Folders of the built programs."""
+    """What a cluster is made of.
 
+    Args:
+        release: The release of Kubernetes.
+        kubernetes: Folder of its programs.
+        runtime: The containerd of its nodes.
+        metrics_server: Folder of metrics-server.
+    """
+
+    release: Release
     kubernetes: Path
+    runtime: RuntimePrograms
     metrics_server: Path
+
+    def containerd(self, node: NodeLayout) -> Component:
+        """The containerd of a node."""
+        environment = {"PATH": self.runtime.search_path(SEARCH_PATH)}
+        return Component(f"containerd-{node.name}", self.runtime.command(node), environment)
 
 
 class StartingCluster(Protocol):
@@ -35,7 +51,7 @@ class StartingCluster(Protocol):
 
     layout: Layout
 
-    def start_process(self, name: str, argv: Sequence[str]) -> ProcessRef:
+    def start_process(self, name: str, argv: Sequence[str], environment: Mapping[str, str]) -> ProcessRef:
         """Start a process in the namespace."""
 
     def process_states(self) -> list[tuple[ProcessRef, bool]]:
@@ -85,13 +101,12 @@ class Start:
         layout = self._cluster.layout
         self._launch(control_plane.etcd(layout))
         for spec in self._specs:
-            command = nodes.containerd_command(layout.node(spec.name))
-            self._launch(Component(f"containerd-{spec.name}", tuple(command)))
+            self._launch(self._programs.containerd(layout.node(spec.name)))
         self._launch(control_plane.api_server(self._programs.kubernetes, layout))
         for spec in self._specs:
             socket = layout.node(spec.name).containerd_socket
             self._await(socket.is_socket, f"containerd-{spec.name}", f"the socket {socket}")
-        nodes.import_base_images(layout, [spec.name for spec in self._specs])
+        nodes.import_base_images(self._programs.runtime.client, layout, [spec.name for spec in self._specs])
         self._await(self._is_api_ready, "kube-apiserver", "the API server's readiness")
 
     def _start_controllers_and_kubelets(self) -> None:
@@ -99,7 +114,8 @@ class Start:
         self._launch(control_plane.controller_manager(folder, layout))
         self._launch(control_plane.scheduler(folder, layout))
         for spec in self._specs:
-            self._launch(Component(f"kubelet-{spec.name}", tuple(nodes.kubelet_command(folder, layout, spec))))
+            command = nodes.kubelet_command(folder, layout, spec, self._programs.release)
+            self._launch(Component(f"kubelet-{spec.name}", tuple(command)))
         for spec in self._specs:
             ready = partial(self._is_node_ready, spec.name)
             self._await(ready, f"kubelet-{spec.name}", f"the readiness of {spec.name}")
@@ -112,7 +128,7 @@ class Start:
         self._await(self._is_metrics_api_available, "metrics-server", "the metrics API")
 
     def _launch(self, component: Component) -> None:
-        self._cluster.start_process(component.name, component.argv)
+        self._cluster.start_process(component.name, component.argv, component.environment)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began

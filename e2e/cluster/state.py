@@ -19,6 +19,7 @@ class ClusterState:
     Args:
         file: Where the record is kept.
         boot: Id of the boot under which the processes run; after another boot their ids mean nothing.
+        release: Name of the release of Kubernetes.
         nodes: Names of the nodes.
         namespace: Mount point of the network namespace.
         cgroups: Top-level cgroups made for the nodes.
@@ -30,6 +31,7 @@ class ClusterState:
 
     file: Path
     boot: str
+    release: str
     nodes: tuple[str, ...]
     namespace: str
     cgroups: tuple[str, ...]
@@ -100,6 +102,7 @@ def load(file: Path) -> ClusterState | None:
         return ClusterState(
             file=file,
             boot=document["boot"],
+            release=document["release"],
             nodes=tuple(document["nodes"]),
             namespace=document["namespace"],
             cgroups=tuple(document["cgroups"]),

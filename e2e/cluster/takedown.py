@@ -7,6 +7,7 @@ cluster's key.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -25,6 +26,7 @@ HOST_FOLDERS = (Path("/run/containerd"), Path("/var/lib/cni"), Path("/var/lib/ku
 _CNI_RESULTS = Path("/var/lib/cni/results")
 _KUBELET_SOCKET = Path("/var/lib/kubelet/device-plugins/kubelet.sock")
 _CONTAINER_LOGS = Path("/var/log/containers")
+_SOCKET_ADDRESS = re.compile(rb'unix://([^"\s]+)')
 _MOUNT_PASSES = 5
 _INHABITANT_PATIENCE_SECONDS = 2.0
 _COMPONENT_PATIENCE_SECONDS = 8.0
@@ -151,14 +153,20 @@ def _unmount(layout: Layout) -> None:
 
 def _stray_entries(layout: Layout) -> list[Path]:
     """Files of this cluster outside its root: shims' sockets, results of CNI plugins, links to container logs."""
-    addresses = layout.root.glob("node*/containerd-state/io.containerd.runtime.v2.task/*/*/address")
-    sockets = {Path(_content(address).decode().strip().removeprefix("unix://")) for address in addresses}
+    bundles = layout.root.glob("node*/containerd-state/io.containerd.runtime.v2.task/*/*")
+    sockets = {socket for bundle in bundles for socket in _shim_sockets(bundle)}
     # Each result names the pod's network namespace, which is mounted below the root.
     below = f'"{layout.root}/'.encode()
     results = [file for file in _CNI_RESULTS.glob("*") if below in _content(file)]
     links = [link for link in _CONTAINER_LOGS.glob("*.log") if link.is_symlink()]
     logs = [link for link in links if layout.root in link.readlink().parents]
     return [*sorted(entry for entry in sockets if entry.is_socket()), *results, *logs]
+
+
+def _shim_sockets(bundle: Path) -> list[Path]:
+    """The sockets of a container's shim: containerd 1 notes a bare address, containerd 2 one among other things."""
+    notes = (_content(bundle / name) for name in ("address", "bootstrap.json"))
+    return [Path(os.fsdecode(found[1])) for note in notes for found in _SOCKET_ADDRESS.finditer(note)]
 
 
 def _content(file: Path) -> bytes:
