@@ -31,6 +31,7 @@ OTHERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         ),
         "helm": _listed("namespace reset-then-reuse-values reuse-values set values"),
         "kind": _listed("config name"),
+        "kubelet": _listed("containerd"),
         "docker": _listed("tag"),
         "metrics-server": _listed("kubelet-insecure-tls"),
         "ctr": _listed("namespace base-name"),
@@ -38,7 +39,7 @@ OTHERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 """Flags of other people's programs that our pages may mention, by program."""
-OF_MODULES: Final = _listed("list minutes only root seed")
+OF_MODULES: Final = _listed("kubernetes list minutes only root seed")
 """Flags of what is run by ``python -m`` from a checkout."""
 FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w-]*\*)")
 _PLACEHOLDERS: Final = frozenset({"--flag", "--option"})
