@@ -85,6 +85,7 @@ class ContainerEstimate:
         container: Its name.
         confidence: How much history there is, by resource; 1 is one whole interval.
         steps: By resource, in order.
+        reasons: What the strategy says that its targets come from, by resource; empty where it does not say.
         caps: What holds the target back, by name.
         recommendation: What a round would write for it now, None for nothing.
     """
@@ -92,6 +93,7 @@ class ContainerEstimate:
     container: str
     confidence: dict[str, float]
     steps: dict[str, tuple[EstimationStep, ...]]
+    reasons: tuple[str, ...]
     caps: tuple[str, ...]
     recommendation: ContainerRecommendation | None
 
@@ -250,7 +252,7 @@ def _container(
         for resource in CONTROLLED
     }
     entry = found.of(name)
-    return ContainerEstimate(name, sure, taken, _caps(basis, taken, entry, cautions), entry)
+    return ContainerEstimate(name, sure, taken, _reasons(basis, place), _caps(basis, taken, entry, cautions), entry)
 
 
 def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str, float]) -> str:
@@ -259,9 +261,7 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
     if step == "confidence":
         return f"bounds widened for a confidence of {sure[resource]:.3g}"
     if step == "minimum" and place in basis.groups.choice.places:
-        return (
-            f"in the place of all that: strategy {basis.groups.vpas[0].vpa.strategy}{_reason(basis, place, resource)}"
-        )
+        return f"in the place of all that: strategy {basis.groups.vpas[0].vpa.strategy}"
     if step == "minimum":
         least = minimums(basis.seen, settings)
         share = as_quantity(int((least.cpu if resource == CPU else least.memory)[place]), resource)
@@ -271,12 +271,12 @@ def _how(basis: _Basis, place: int, step: str, resource: str, sure: Mapping[str,
     return ", ".join(f"{share * _WHOLE:g} %" for share in shares) + " of the weight lie below"
 
 
-def _reason(basis: _Basis, place: int, resource: str) -> str:
-    """Return what a strategy says that its target comes from, behind a colon; nothing where it does not say."""
+def _reasons(basis: _Basis, place: int) -> tuple[str, ...]:
+    """Return what the strategy of a container says that its targets come from."""
+    if place not in basis.groups.choice.places:
+        return ()
     found = basis.model.strategies.explained(basis.groups.vpas[0], basis.groups.names[place])
-    if found is None:
-        return ""
-    return f": {found.cpu if resource == CPU else found.memory}"
+    return () if found is None else (f"cpu: {found.cpu}", f"memory: {found.memory}")
 
 
 def _step(name: str, how: str, estimates: Estimates, resource: str, place: int) -> EstimationStep:

@@ -52,6 +52,7 @@ class ExplainedContainer:
         confidence: By resource; 1 is one whole interval of samples.
         histograms: By resource.
         steps: By resource, from the histogram to the amounts before caps.
+        reasons: What the strategy says that its targets come from.
         caps: What holds the target back, by name.
         reckoned: What comes out, None for nothing.
         stated: What the VPA's status says, None for nothing.
@@ -62,6 +63,7 @@ class ExplainedContainer:
     confidence: Mapping[str, float]
     histograms: Mapping[str, Histogram]
     steps: Mapping[str, tuple[EstimationStep, ...]]
+    reasons: tuple[str, ...]
     caps: tuple[str, ...]
     reckoned: ContainerRecommendation | None
     stated: ContainerRecommendation | None
@@ -135,6 +137,7 @@ def _explained(
             resource: histogram_of(each, resource) for resource, each in zip(CONTROLLED, histograms, strict=True)
         },
         steps=estimate.steps if estimate else {},
+        reasons=estimate.reasons if estimate else (),
         caps=estimate.caps if estimate else (),
         reckoned=estimate.recommendation if estimate else None,
         stated=stated,
@@ -191,6 +194,8 @@ def _container_blocks(container: ExplainedContainer) -> Iterator[Block]:
         ("RESOURCE", "STEP", "TARGET", "LOWER", "UPPER", "HOW"),
         tuple(sorted(rows, key=lambda row: CONTROLLED.index(row[0]))),
     )
+    if container.reasons:
+        yield f"{container.name}: what the strategy goes by\n" + "\n".join(f"  {each}" for each in container.reasons)
     if container.caps:
         yield f"{container.name}: caps\n" + "\n".join(f"  {cap}" for cap in container.caps)
 

@@ -132,6 +132,7 @@ def test_a_strategy_with_a_state_of_its_own() -> None:
     assert str(main.steps["cpu"][-1].target) == "400m"
     assert str(main.steps["memory"][-1].target) == "230000000"
     assert main.steps["cpu"][3].how == "in the place of all that: strategy krr-simple"
+    assert main.reasons == ()
 
 
 def test_a_strategy_that_chooses_says_what_it_has_chosen() -> None:
@@ -142,10 +143,11 @@ def test_a_strategy_that_chooses_says_what_it_has_chosen() -> None:
     state.observe(Usage(*hours, np.full(count, 0.4), np.where(ends > ends[-1] - 3600.0, 2e8, np.nan)))
     stored = replace(checkpoint({20: 1}, {20: 1}), strategy=StrategyRecord("adaptive", state.save(0)))
     (main,) = explained(replace(vpa(), strategy="adaptive"), stored).containers
-    begin = "in the place of all that: strategy adaptive: "
-    assert main.steps["cpu"][3].how == begin + state.explain(0).cpu
-    assert "largest of 1 hour (cost 0), " in main.steps["cpu"][3].how
-    assert main.steps["memory"][3].how == begin + "upstream's rule, until there are 2 days of history"
+    assert main.steps["cpu"][3].how == "in the place of all that: strategy adaptive"
+    cpu, memory = main.reasons
+    assert cpu == f"cpu: {state.explain(0).cpu}"
+    assert "largest of 1 hour (cost 0), " in cpu
+    assert memory == "memory: upstream's rule, until there are 2 days of history"
 
 
 def test_what_was_not_seen_is_not_recommended() -> None:
