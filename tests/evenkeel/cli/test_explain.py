@@ -6,10 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evenkeel.simulator.api.server import ApiServer
-from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint
+from recommender.checkpoint import ContainerCheckpoint, HistogramCheckpoint, StrategyRecord
+from recommender.strategies.interface import Usage
+from recommender.strategies.shipped import ADAPTIVE
 from recommender.wire.checkpoints import checkpoint_json
 from tests.builders import T0
 from tests.embedded import GROUP, Json, deploy, pod_object, recommended_status, vpa_object
@@ -230,3 +233,18 @@ def test_room_on_nodes_counts_with_the_whole_cluster(web: ApiServer, cluster: st
     told = found(answer)
     assert {each["reason"] for each in told["updater"]} == {"node_not_ready"}
     assert not any("--whole-cluster" in note for note in told["notes"])
+
+
+def test_a_strategy_that_chooses_says_what_it_goes_by(server: ApiServer, cluster: str) -> None:
+    """beyond:B-10, beyond:B-34, quality:Q-18."""
+    state, ends = ADAPTIVE.start(1), T0.timestamp() + 3600.0 * np.arange(-72.0, 1.0)
+    hours = (np.zeros(len(ends), dtype=np.int64), ends, np.full(len(ends), 3600.0))
+    state.observe(Usage(*hours, np.full(len(ends), 0.4), np.full(len(ends), 2e8)))
+    deploy(server, replicas=2)
+    store(server, replace(MAIN, strategy=StrategyRecord("adaptive", state.save(0))))
+    server.store.create(vpa_object("web", recommender={"strategy": "adaptive"}))
+    told = evenkeel("explain", "vpa", "web", cluster)
+    assert told.status == 0, told.errors
+    assert "in the place of all that: strategy adaptive\n" in told.output
+    assert "main: what the strategy goes by\n  cpu: " in told.output
+    assert " largest of 1 hour (cost 0), " in told.output
