@@ -63,6 +63,7 @@ def ask(api: ApiSocket, kube: Kube, resource: str, request: str) -> Answer:
 @pytest.mark.parametrize(("resource", "step"), [("cpu", Quantity.parse("1m")), ("memory", Quantity.parse("1"))])
 def test_the_api_takes_no_more_than_the_node_has(api: ApiSocket, kube: Kube, resource: str, step: Quantity) -> None:
     """Rows updater:D-48, upstream-1.8.1 2.4; one step less is left to the kubelet, which may defer it."""
+    wait_for_empty_nodes(kube)
     kube.apply(pod_on(NODE, container(IDLE_SCRIPT, {"requests": {"cpu": "50m", "memory": "16Mi"}})))
     kube.wait_for_pods("app=placed")
     most = allocatable(kube, resource)
