@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -31,6 +32,7 @@ from autoscaling.runtime.startup import (
 from recommender.cluster_model import ClusterModel
 from recommender.config import RecommenderConfig
 from recommender.external_usage import ExternalMetrics
+from recommender.history.past import PastUse
 from recommender.settings import EstimatorSettings, ModelSettings, Percentiles, RenderingSettings
 from recommender.shell.caches import Caches
 from recommender.shell.checkpoints import CheckpointKeeper, CheckpointSettings
@@ -39,6 +41,7 @@ from recommender.shell.kernel_supply import CompiledKernels, KernelSupply
 from recommender.shell.loop import Loop
 from recommender.shell.metrics import RecommenderMetrics
 from recommender.shell.parts import LoopSettings, Parts
+from recommender.shell.prometheus_past import PrometheusPast
 from recommender.shell.prometheus_setup import PrometheusAccess, credentials
 from recommender.shell.statuses import StatusWriter
 from recommender.shell.strategies import FaultReporter, load_strategies
@@ -139,6 +142,17 @@ def strategies(config: RecommenderConfig, metrics: RecommenderMetrics) -> KnownS
     known, faults = load_strategies()
     FaultReporter(metrics.strategy_errors).report(faults)
     return known
+
+
+def past_use(config: RecommenderConfig, now: datetime, cluster: str) -> PastUse:
+    """Return what reads use of the past from Prometheus as the flags have it.
+
+    Args:
+        config: The flags.
+        now: Up to when.
+        cluster: The only cluster; empty where Prometheus has those of one.
+    """
+    return PrometheusPast.of(config, now, cluster)
 
 
 def model_settings(config: RecommenderConfig) -> ModelSettings:

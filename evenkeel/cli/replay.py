@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +11,11 @@ import numpy as np
 import typer
 
 from autoscaling.errors import ConfigurationError
-from evenkeel.cli.options import Output, OutputOption
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.cli.options import ContextOption, GroupOption, KubeconfigOption, Output, OutputOption
 from evenkeel.cli.printing import emit, show, warn
 from evenkeel.cli.repeating import command_line
-from evenkeel.cli.replay_files import chosen_setting, emit_objects, write_files
+from evenkeel.cli.replay_files import Rerun, chosen_setting, emit_objects, write_files
 from evenkeel.cli.replay_options import (
     AgainstOption,
     CompareOption,
@@ -26,15 +25,33 @@ from evenkeel.cli.replay_options import (
     EmitOption,
     EmitToOption,
     HtmlOption,
-    JobsOption,
-    OnlyOption,
-    PathsArgument,
     PicturesOption,
     PricesOption,
     SettingsOption,
     StrategiesOption,
     Written,
 )
+from evenkeel.cli.replay_sources import (
+    DAYS,
+    MINUTES,
+    CheckpointOptions,
+    CheckpointsOption,
+    ClusterOption,
+    ContainerOption,
+    FromOption,
+    OnlyOption,
+    PathsArgument,
+    PrometheusAddressOption,
+    PrometheusFlagsOption,
+    PrometheusOptions,
+    RecordOption,
+    ReplayNamespaceOption,
+    StepOption,
+    ToOption,
+    WorkloadOption,
+    recorded,
+)
+from evenkeel.cli.replay_stage import DaskOption, JobsOption, ResumeOption, stage
 from evenkeel.inspection.documents import Block
 from evenkeel.replay.autoscalers import WorkloadKind
 from evenkeel.replay.figures import Figures, figures_by_source
@@ -50,18 +67,23 @@ from evenkeel.replay.report import (
     figure_tables,
     verdict,
 )
-from evenkeel.replay.shell.contest import NO_VARIANTS, Played, installed_names, play_all
+from evenkeel.replay.selection import Selection
+from evenkeel.replay.shell.contest import NO_VARIANTS, check_names, installed_names
+from evenkeel.replay.shell.playing import Played, Results, play_all
 from evenkeel.replay.shell.price_list import read_prices
-from evenkeel.replay.shell.trace_files import read_traces
-from evenkeel.replay.trace import Trace
 from evenkeel.replay.variants import Variant
 
 HELP: Final = """Play strategies on recorded use: what they would have left unused, how often it would not have been
 enough, how many resizes and OOM kills there would have been. No cluster is needed.
 
-Traces are CSV files, packed by gzip or not, or folders of them, with the columns trace_id, timestamp (seconds or a
-date), cpu_cores and memory_bytes. A cell that is empty is no sample. A file index.csv beside them may tell the spacing
-(step_s) of each series. Figures are told for all series and for those of each file.
+Traces are CSV files, packed by gzip or not, Parquet files, or folders of them, with the columns trace_id (or
+namespace, workload and container), timestamp (seconds or a date), cpu_cores and memory_bytes. A cell that is empty is
+no sample. A file index.csv beside them may tell the spacing (step_s) of each series. Figures are told for all series
+and for those of each file or dataset. --namespace, --workload and --container choose among series whose names are
+NAMESPACE/WORKLOAD/CONTAINER.
+
+With --prometheus the use is what a Prometheus server has recorded: --from, --to and --step say of when, and
+--prometheus-flags how its metrics are called, by the recommender's own flags. Names are NAMESPACE/POD/CONTAINER then.
 
 Slack is what is requested but not used, overrun what is used above the request, both in shares of the use. J is slack
 plus overrun times 3, 10 or 30. OOM kills and resizes are counted for each container and day. With --against there are
@@ -77,6 +99,7 @@ Exit status:
   1  something could not be read or written, a figure is farther from --compare than it may be, or a series has no
      name that --emit could write an object for
   2  wrong usage
+  130  interrupted; with --resume what was finished is kept
 
 \b
 Examples:
@@ -87,20 +110,40 @@ Examples:
   evenkeel replay traces/ --html report.html --pictures 12 --csv figures.csv --prices prices.yaml
   evenkeel replay traces/ -s vpa-default --settings variants.yaml --against vpa-default
   evenkeel replay traces/ --settings variants.yaml --emit calm --emit-to - > autoscalers.yaml
+  evenkeel replay fleet.parquet -n shop -n 'team-*' --container app
+  evenkeel replay fleet/ --resume fleet-run/ --dask tcp://scheduler:8786
+  evenkeel replay week.parquet -s vpa-default --checkpoints cluster --context staging
+  evenkeel replay --prometheus http://localhost:9090 --from 14d -n shop --record shop-use/
 """
 
 _FIGURES: Final = "figures"
 
 
 def run(
-    context: typer.Context,
-    paths: PathsArgument,
+    invocation: typer.Context,
+    paths: PathsArgument = None,
     *,
     strategies: StrategiesOption = None,
     only: OnlyOption = None,
+    namespaces: ReplayNamespaceOption = None,
+    workloads: WorkloadOption = None,
+    containers: ContainerOption = None,
+    prometheus: PrometheusAddressOption = "",
+    begin: FromOption = DAYS,
+    end: ToOption = "",
+    step: StepOption = MINUTES,
+    cluster: ClusterOption = "",
+    prometheus_flags: PrometheusFlagsOption = "",
+    record: RecordOption = None,
+    checkpoints: CheckpointsOption = "",
+    kubeconfig: KubeconfigOption = "",
+    context: ContextOption = "",
+    api_group: GroupOption = ApiGroup.EVENKEEL,
     against: AgainstOption = "",
     reference: CompareOption = None,
-    jobs: JobsOption = os.cpu_count() or 1,
+    jobs: JobsOption = None,
+    dask: DaskOption = "",
+    resume: ResumeOption = None,
     html: HtmlOption = None,
     pictures: PicturesOption = 6,
     table: CsvOption = None,
@@ -117,16 +160,20 @@ def run(
     variants = NO_VARIANTS if settings is None else _variants(settings)
     emission = Emission(emit_name, emit_to, emit_kind)
     setting = chosen_setting(emission, variants)
-    reading = read_traces(paths)
-    warn(reading.problems)
-    traces = _chosen(reading.traces, only or ["*"])
     names = list(dict.fromkeys([*(strategies or installed_names()), *variants, *([against] if against else [])]))
-    played = sorted(play_all(names, traces, jobs, variants=variants), key=lambda each: names.index(each.name))
-    outcome = _outcome(traces, played, prices, against)
-    command = command_line(context)
-    write_files(Written(html, pictures, table), outcome, traces, variants, command)
+    check_names(names, variants)
+    selection = Selection(*(tuple(patterns or ()) for patterns in (only, namespaces, workloads, containers)))
+    beginnings = CheckpointOptions(checkpoints, kubeconfig, context, api_group).beginnings()
+    asked = PrometheusOptions(prometheus, begin, end, step, cluster, prometheus_flags, record)
+    with stage(jobs, dask, resume, beginnings) as how, recorded(paths or [], selection, asked, resume) as found:
+        warn(found.problems)
+        results = play_all(names, found.lots, how, variants)
+        warn(results.problems)
+        outcome = _outcome(results, prices, against)
+        rerun = Rerun(results, beginnings)
+        write_files(Written(html, pictures, table), outcome, rerun, variants, command_line(invocation))
     if not emission.takes_output:
-        _print(outcome, traces, played, output)
+        _print(outcome, results, output)
     is_told = output is Output.TABLE and not emission.takes_output
     is_near = _is_near(expected, outcome.figures, is_told=is_told)
     is_complete = setting is None or emit_objects(setting, emission, outcome.names)
@@ -142,31 +189,16 @@ def _variants(file: Path) -> Mapping[str, Variant]:
     return read_variants(file)
 
 
-def _chosen(traces: Sequence[Trace], patterns: Sequence[str]) -> Sequence[Trace]:
-    """Return the series of which a pattern names one.
-
-    Raises:
-        ConfigurationError: There is none.
-    """
-    found = [trace for trace in traces if any(fnmatchcase(trace.name, pattern) for pattern in patterns)]
-    if not found:
-        raise ConfigurationError(
-            f"--only {' '.join(patterns)}: names none of {len(traces)} series; the first one is {traces[0].name}"
-        )
-    return found
-
-
-def _outcome(traces: Sequence[Trace], played: Sequence[Played], prices: PriceList, against: str) -> Outcome:
+def _outcome(results: Results, prices: PriceList, against: str) -> Outcome:
     """Return what the strategies came to."""
-    sources = [trace.source for trace in traces]
     return Outcome(
-        [trace.name for trace in traces],
-        sources,
-        {each.name: each.scores for each in played},
-        {each.name: figures_by_source(each.scores, sources) for each in played},
+        results.names,
+        results.sources,
+        {each.name: each.scores for each in results.played},
+        {each.name: figures_by_source(each.scores, results.sources) for each in results.played},
         prices,
         against,
-        _apart(played, against, sources),
+        _apart(results.played, against, results.sources),
     )
 
 
@@ -206,11 +238,10 @@ def _numbers(named: object) -> Figures:
     return {str(name): float(value) for name, value in named.items()}
 
 
-def _print(outcome: Outcome, traces: Sequence[Trace], played: Sequence[Played], output: Output) -> None:
+def _print(outcome: Outcome, results: Results, output: Output) -> None:
     """Print what the strategies came to."""
-    rows = sum(map(len, traces))
-    seconds = {each.name: round(each.seconds, 2) for each in played}
-    emit(output, _finding(outcome, rows, seconds), _blocks(outcome, rows, seconds))
+    seconds = {each.name: round(each.seconds, 2) for each in results.played}
+    emit(output, _finding(outcome, results.rows, seconds), _blocks(outcome, results.rows, seconds))
 
 
 def _finding(outcome: Outcome, rows: int, seconds: Mapping[str, float]) -> Mapping[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,24 +16,38 @@ from evenkeel.cli.printing import warn
 from evenkeel.cli.replay_options import Emission, Written
 from evenkeel.cli.wrong_usage import WrongUsageError
 from evenkeel.replay.autoscalers import Setting, Workload, file_name, needs, setting_of, text_of, workloads
+from evenkeel.replay.beginnings import Beginnings
 from evenkeel.replay.contest import IN_HINDSIGHT
 from evenkeel.replay.outcome import TIDY_COLUMNS, Outcome, tidy_rows
 from evenkeel.replay.page import Origin, Portrait, replay_page
 from evenkeel.replay.pictures import Run, Subject, runs, subjects
 from evenkeel.replay.shell.contest import course_of, installed_names
-from evenkeel.replay.trace import Trace
+from evenkeel.replay.shell.playing import Results
 from evenkeel.replay.variants import Variant
 
 
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What can be played once more, for pictures.
+
+    Args:
+        results: The series, by what they came to.
+        beginnings: What strategies by histograms began with.
+    """
+
+    results: Results
+    beginnings: Beginnings
+
+
 def write_files(
-    wanted: Written, outcome: Outcome, traces: Sequence[Trace], variants: Mapping[str, Variant], command: str
+    wanted: Written, outcome: Outcome, played: Rerun, variants: Mapping[str, Variant], command: str
 ) -> None:
     """Write the report and the figures, as far as they are asked for.
 
     Args:
         wanted: Which files.
         outcome: What the strategies came to.
-        traces: The series.
+        played: What can be played once more.
         variants: What was played beside what is installed.
         command: What makes the files again.
 
@@ -42,20 +57,21 @@ def write_files(
     if wanted.csv is not None:
         write_csv(wanted.csv, outcome)
     if wanted.html is not None:
-        portraits = _portraits(outcome, subjects(outcome, wanted.pictures), traces, variants)
-        origin = Origin(command, version("evenkeel"), sum(map(len, traces)), tuple(variants.values()))
+        portraits = _portraits(outcome, subjects(outcome, wanted.pictures), played, variants)
+        origin = Origin(command, version("evenkeel"), played.results.rows, tuple(variants.values()))
         write_text("--html", wanted.html, replay_page(outcome, portraits, origin))
 
 
 def _portraits(
-    outcome: Outcome, chosen: Sequence[Subject], traces: Sequence[Trace], variants: Mapping[str, Variant]
+    outcome: Outcome, chosen: Sequence[Subject], again: Rerun, variants: Mapping[str, Variant]
 ) -> Sequence[Portrait]:
     """Play again the series that are drawn, with the strategies that are."""
     found: dict[tuple[int, str], Run] = {}
+    traces = again.results.traces(each.number for each in chosen)
     for name in outcome.scores:
         numbers = [each.number for each in chosen if name in each.strategies]
         if numbers:
-            played = course_of(variants.get(name, name), [traces[number] for number in numbers])
+            played = course_of(variants.get(name, name), [traces[number] for number in numbers], again.beginnings)
             found |= {(number, name): each for number, each in zip(numbers, runs(*played), strict=True)}
     return [Portrait(each, {name: found[each.number, name] for name in each.strategies}) for each in chosen]
 

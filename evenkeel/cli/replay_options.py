@@ -12,12 +12,8 @@ from evenkeel.replay.autoscalers import WorkloadKind
 
 STANDARD_OUTPUT: Final = Path("-")
 
-PathsArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="CSV files, or folders of them.")]
 StrategiesOption = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", metavar="NAME", help="What is played; all by default.")
-]
-OnlyOption = Annotated[
-    list[str] | None, typer.Option("--only", metavar="PATTERN", help="Series that are played, as in 'shop/*'.")
 ]
 AgainstOption = Annotated[
     str,
@@ -25,10 +21,6 @@ AgainstOption = Annotated[
 ]
 CompareOption = Annotated[
     Path | None, typer.Option("--compare", metavar="FILE", help="Figures of another run to be compared with.")
-]
-JobsOption = Annotated[
-    int,
-    typer.Option("--jobs", min=1, metavar="N", help="Processes that play at a time; one per processor by default."),
 ]
 HtmlOption = Annotated[
     Path | None,

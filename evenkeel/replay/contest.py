@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy as np
 
+from evenkeel.replay.beginnings import Beginnings
 from evenkeel.replay.course import Course, InOrder, Player, play
 from evenkeel.replay.hindsight import oracle, static
 from evenkeel.replay.scores import Scores, score
@@ -24,10 +25,9 @@ RATIOS: Final = (1.0, 1.5)
 SCORED_RATIO: Final = 1.5
 """The one of which requests and resizes are scored."""
 
-LOT_STEPS: Final = 1_500_000
-"""Steps that are played side by side: more of them save less time than they take memory."""
-
 _HOUR_SECONDS: Final = 3600.0
+
+NOTHING_STORED: Final = Beginnings()
 
 IN_HINDSIGHT: Final[Mapping[str, Callable[[Sequence[Trace]], Player]]] = {
     "static": static,
@@ -44,31 +44,14 @@ class Contender:
     Args:
         name: Its name.
         strategy: The strategy; None for one of ``IN_HINDSIGHT``.
+        beginnings: What it begins with if it goes by histograms.
         limits_stay: Whether limits go by the first requests, and requests within them, as RequestsOnly has it.
     """
 
     name: str
     strategy: Strategy | None = None
+    beginnings: Beginnings = NOTHING_STORED
     limits_stay: bool = False
-
-
-def lots(traces: Sequence[Trace], most_steps: int = LOT_STEPS) -> Iterator[Sequence[Trace]]:
-    """Yield series in lots of not too many steps, or of one series; together they are all, in order.
-
-    Args:
-        traces: The series.
-        most_steps: How many steps a lot of several series has at most.
-    """
-    lot: list[Trace] = []
-    steps = 0
-    for trace in traces:
-        if lot and steps + len(trace) > most_steps:
-            yield lot
-            lot, steps = [], 0
-        lot.append(trace)
-        steps += len(trace)
-    if lot:
-        yield lot
 
 
 def contend(contender: Contender, traces: Sequence[Trace], kernels: Kernels | None = None) -> Scores:
@@ -110,6 +93,8 @@ def run(
         state = contender.strategy.start(len(rows))
         if isinstance(state, BankState):
             state.use(kernels)
+            for row, stored in contender.beginnings.rows(rows):
+                state.restore(row, stored)
         if isinstance(state, RowwiseState):
             player, steps = state, by_number(rows)
         else:

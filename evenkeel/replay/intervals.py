@@ -3,6 +3,10 @@
 The series of each source are drawn anew, with repetition, and each keeps the difference that it has. Where an interval
 leaves out zero, other series of these sources would hardly have told otherwise.
 
+The draws are our own and not those of ``scipy.stats.bootstrap``, although that can draw within sources, too: it refuses
+a source of a single series, which sets of recordings do have, and it would be needed wherever replay is installed. What
+it comes to where it can be asked is held against ours in a test.
+
 Spec: quality Q-10.
 """
 

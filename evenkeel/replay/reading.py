@@ -1,5 +1,8 @@
 """Rows of text to series: what is wrong with them is told by file and row, and the rest goes on.
 
+The rows come from the standard library's reader of comma-separated values. A frame of pandas would not do: it fills up
+a row with too few cells, and has no place for the number of the row that something is wrong with.
+
 Spec: quality Q-1; beyond B-36.
 """
 
@@ -7,57 +10,34 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenkeel.replay.trace import Trace, counted_memory, pool_divisor
+from evenkeel.replay.columns import (
+    CPU,
+    MEMORY,
+    NAME,
+    NAME_PARTS,
+    NO_NUMBER,
+    TIME,
+    Columns,
+    IndexEntry,
+    Origin,
+    Places,
+    Problems,
+    Reading,
+    trace_of,
+)
+from evenkeel.replay.selection import EVERYTHING, Selection
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-NAME: Final = "trace_id"
-TIME: Final = "timestamp"
-CPU: Final = "cpu_cores"
-MEMORY: Final = "memory_bytes"
-
-POOL_SOURCES: Final = frozenset({"cloudcluster"})
-"""Sources whose series are totals of pools of machines, which are brought to the size of containers."""
+_NO_SERIES = "(no series)"
 
 
 class NoTracesError(ValueError):
     """A file whose header says that it holds no series."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """What an index says of a series.
-
-    Args:
-        source: Where it comes from, which tells totals of pools from containers.
-        step_seconds: Its usual spacing, above zero.
-    """
-
-    source: str
-    step_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What files hold.
-
-    Args:
-        traces: The series, in the order of the files.
-        problems: What was left out, and where it stands.
-    """
-
-    traces: tuple[Trace, ...]
-    problems: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -69,75 +49,110 @@ class _Cells:
     cpu: array[float] = field(default_factory=lambda: array("d"))
     memory: array[float] = field(default_factory=lambda: array("d"))
 
-
-@dataclass(slots=True)
-class _Problems:
-    """What is wrong in one file; of what occurs often in a series the first row is named."""
-
-    file: str
-    _found: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-
-    def note(self, series: str, problem: str, rows: Sequence[int]) -> None:
-        """Note a problem of rows of a series."""
-        if len(rows):
-            self._found.setdefault((series, problem), []).extend(rows)
-
-    def texts(self) -> Iterable[str]:
-        """Yield a line for each problem of each series."""
-        for (series, problem), rows in self._found.items():
-            more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-            yield f"{self.file} row {min(rows)}{more}: {series}: {problem}"
+    def columns(self) -> Columns:
+        return Columns(*(np.array(each) for each in (self.rows, self.times, self.cpu, self.memory)))
 
 
-def read(file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEntry]) -> Reading:
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Where the columns of a file stand.
+
+    Args:
+        names: Of the columns that together name a series.
+        time: Of the time.
+        amounts: Of CPU and memory, -1 for one that is not there.
+    """
+
+    names: tuple[int, ...]
+    time: int
+    amounts: tuple[int, int]
+
+    @classmethod
+    def of(cls, place: str, header: Sequence[str]) -> Header:
+        """Return where the columns stand.
+
+        Args:
+            place: Where the header stands, for messages.
+            header: Names of all columns.
+
+        Raises:
+            NoTracesError: Columns that series need are not there.
+        """
+        found = {name.strip(): place for place, name in enumerate(header)}
+        names = (NAME,) if NAME in found else NAME_PARTS
+        missing = [] if set(names) <= found.keys() else [f"{NAME} (or {', '.join(NAME_PARTS)})"]
+        missing += [] if TIME in found else [TIME]
+        missing += [] if CPU in found or MEMORY in found else [f"{CPU} or {MEMORY}"]
+        if missing:
+            raise NoTracesError(f"{place}: the header has no {', no '.join(missing)}; name these columns there")
+        return cls(tuple(found[name] for name in names), found[TIME], (found.get(CPU, -1), found.get(MEMORY, -1)))
+
+    @property
+    def last(self) -> int:
+        """Place of the last column that is needed."""
+        return max(*self.names, self.time, *self.amounts)
+
+
+def read(
+    file: str, lines: Iterable[Sequence[str]], index: Mapping[str, IndexEntry], selection: Selection = EVERYTHING
+) -> Reading:
     """Read the series of one file.
 
     Args:
         file: Its name, for messages; without its folder and endings the source of its series.
         lines: Its rows as cells, the header first.
         index: What is known of series by their names.
+        selection: Which series are wanted.
 
     Raises:
         NoTracesError: The header does not name the columns that series need.
     """
     following = iter(lines)
-    places = _places(file, next(following, ()))
-    problems = _Problems(file)
-    cells: defaultdict[str, _Cells] = defaultdict(_Cells)
-    for number, line in enumerate(following, 2):
-        if len(line) <= max(places):
-            problems.note("(no series)", "has too few cells; the row is left out", [number])
+    header = Header.of(f"{file} row 1", next(following, ()))
+    problems = Problems(Places((0,), (file,)))
+    cells, others = _sorted_out(header, following, selection, problems)
+    if not cells and not others:
+        problems.note(_NO_SERIES, "there are no rows; nothing is read from this file", [1])
+    source = file.rsplit("/", maxsplit=1)[-1].split(".", maxsplit=1)[0]
+    # What a series was read into is let go as soon as it is one, as long traces of many containers fill gigabytes.
+    traces = [
+        trace_of(Origin(name, source, index.get(name)), cells.pop(name).columns(), problems) for name in list(cells)
+    ]
+    return Reading(tuple(trace for trace in traces if trace is not None), tuple(problems.texts()), others)
+
+
+def _sorted_out(
+    header: Header, lines: Iterable[Sequence[str]], selection: Selection, problems: Problems
+) -> tuple[dict[str, _Cells], tuple[str, ...]]:
+    """Return the cells of every series that is wanted, and the names of the others."""
+    cells: dict[str, _Cells | None] = {}
+    last = header.last
+    for number, line in enumerate(lines, 2):
+        if len(line) <= last:
+            problems.note(_NO_SERIES, "has too few cells; the row is left out", [number])
             continue
-        name, time, cpu, memory = (line[place] if place >= 0 else "" for place in places)
+        name = "/".join([line[place] for place in header.names])
+        if name not in cells:
+            cells[name] = _Cells() if selection.takes(name) else None
+        series = cells[name]
+        if series is None:
+            continue
+        time = line[header.time]
         try:
-            seconds = _seconds(time)
+            seconds = seconds_of(time)
         except ValueError:
             problems.note(name, f"{TIME} {time!r} is neither seconds nor a date; the row is left out", [number])
             continue
-        series = cells[name]
+        cpu, memory = (amount_of(line[place]) if place >= 0 else math.nan for place in header.amounts)
         series.rows.append(number)
         series.times.append(seconds)
-        series.cpu.append(_amount(cpu))
-        series.memory.append(_amount(memory))
-    if not cells:
-        problems.note("(no series)", "there are no rows; nothing is read from this file", [1])
-    # What a series was read into is let go as soon as it is one, as long traces of many containers fill gigabytes.
-    traces = [_trace(name, cells.pop(name), index.get(name), problems) for name in list(cells)]
-    return Reading(tuple(trace for trace in traces if trace is not None), tuple(problems.texts()))
+        series.cpu.append(cpu)
+        series.memory.append(memory)
+    wanted = {name: series for name, series in cells.items() if series is not None and len(series.rows)}
+    return wanted, tuple(name for name, series in cells.items() if series is None)
 
 
-def _places(file: str, header: Sequence[str]) -> tuple[int, int, int, int]:
-    """Return where the columns stand, -1 for one resource that is not there."""
-    found = {name.strip(): place for place, name in enumerate(header)}
-    missing = [name for name in (NAME, TIME) if name not in found]
-    if CPU not in found and MEMORY not in found:
-        missing.append(f"{CPU} or {MEMORY}")
-    if missing:
-        raise NoTracesError(f"{file} row 1: the header has no {', no '.join(missing)}; name these columns there")
-    return found[NAME], found[TIME], found.get(CPU, -1), found.get(MEMORY, -1)
-
-
-def _seconds(cell: str) -> float:
+def seconds_of(cell: str) -> float:
     """Return a time in seconds; a date without a time zone is one of UTC.
 
     Raises:
@@ -153,50 +168,12 @@ def _seconds(cell: str) -> float:
     return seconds
 
 
-def _amount(cell: str) -> float:
-    """Return a number; NaN where there is none, minus infinity where there is something else."""
+def amount_of(cell: str) -> float:
+    """Return a number; NaN where there is none, ``NO_NUMBER`` where there is something else."""
     if not cell:
         return math.nan
     try:
         amount = float(cell)
     except ValueError:
-        return -math.inf
-    return -math.inf if math.isnan(amount) else amount
-
-
-def _trace(name: str, cells: _Cells, entry: IndexEntry | None, problems: _Problems) -> Trace | None:
-    """Return a series in the order of time, without what cannot be; None where too little is left."""
-    times, rows = np.array(cells.times), np.array(cells.rows)
-    if (np.diff(times) < 0.0).any():
-        late = rows[1:][np.diff(times) < 0.0]
-        problems.note(name, "is older than the row before; the series is put in order", late.tolist())
-    order = np.argsort(times, kind="stable")
-    repeated = np.append(False, np.diff(times[order]) == 0.0)
-    problems.note(name, "has the time of another row; the first one counts", rows[order[repeated]].tolist())
-    order = order[~repeated]
-    cpu, memory = (
-        _possible(name, column, np.array(values)[order], rows[order], problems)
-        for column, values in ((CPU, cells.cpu), (MEMORY, cells.memory))
-    )
-    source = problems.file.split("/")[-1].split(".")[0]
-    if entry is not None and entry.source in POOL_SOURCES:
-        divisor = pool_divisor(cpu)
-        cpu, memory = cpu / divisor, memory / divisor
-    times = times[order]
-    if len(times) < 2:
-        problems.note(name, "is the only row of its series, of which nothing can be told", rows[:1].tolist())
-        return None
-    step = float(np.median(np.diff(times))) if entry is None else entry.step_seconds
-    trace = Trace(name, source, step, times, cpu, counted_memory(memory))
-    if not trace.are_scored.any() or (np.isnan(cpu).all() and np.isnan(memory).all()):
-        problems.note(name, "begins a series without use behind its warm-up; it is left out", rows[:1].tolist())
-        return None
-    return trace
-
-
-def _possible(name: str, column: str, values: Floats, rows: NDArray[np.int64], problems: _Problems) -> Floats:
-    """Return amounts with NaN in the place of those that cannot be."""
-    no_number, negative = values == -np.inf, (values < 0.0) & np.isfinite(values)
-    for problem, chosen in (("is no plain number", no_number | (values == np.inf)), ("is negative", negative)):
-        problems.note(name, f"{column} {problem}; it counts as no sample", rows[chosen].tolist())
-    return np.where(negative | np.isinf(values), np.nan, values)
+        return NO_NUMBER
+    return NO_NUMBER if math.isnan(amount) else amount

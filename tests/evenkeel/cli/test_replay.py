@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
+import pandas as pd
 import pytest
+import yaml
 
+from autoscaling.runtime.api_group import ApiGroup
+from evenkeel.crd.definitions import definitions
+from evenkeel.simulator.api.server import ApiServer
+from recommender.wire.checkpoints import checkpoint_json
+from tests.builders import T0
 from tests.evenkeel.cli.running import evenkeel
+from tests.evenkeel.replay.test_beginnings import STORED
+from tests.recommender.shell.prometheus_server import hours, prometheus_server
 
 HOURS = 96
 
@@ -82,6 +92,26 @@ def test_some_of_the_series(week: Path) -> None:
     assert cast("dict[str, object]", answer.document)["series"] == 1
 
 
+def test_a_dataset_beside_text(week: Path, tmp_path: Path) -> None:
+    """beyond:B-36: Parquet, by namespace and container, comes to what text comes to, and is a source of its own."""
+    file, folder = week / "week.csv", tmp_path / "fleet"
+    frame = pd.read_csv(file)
+    frame["trace_id"] += "/app"
+    frame.to_csv(file, index=False)
+    frame[["namespace", "workload", "container"]] = frame["trace_id"].str.split("/", expand=True)
+    frame.drop(columns="trace_id").to_parquet(folder, partition_cols=["namespace"])
+    words = ("--workload", "web", "-n", "shop", "-s", "static", "-o", "json", "--jobs", "1")
+    ours, theirs = (evenkeel("replay", str(path), *words) for path in (folder, file))
+    assert (ours.status, ours.errors) == (0, "")
+    told = [cast("dict[str, object]", each.document) for each in (ours, theirs)]
+    assert [each["series"] for each in told] == [1, 1]
+    first, second = (cast("dict[str, dict[str, object]]", each["figures"])["static"] for each in told)
+    assert first["all"] == second["all"]
+    assert (list(first), list(second)) == (["all", "fleet"], ["all", "week"])
+    nothing = evenkeel("replay", str(folder), "-n", "bank", "-s", "static", "--jobs", "1")
+    assert "--namespace bank: names none of 2 series; the first one is shop/" in nothing.errors
+
+
 def test_problems_are_named_and_the_rest_goes_on(week: Path) -> None:
     """beyond:B-36."""
     with (week / "week.csv").open("a") as file:
@@ -116,3 +146,81 @@ def test_a_reference_of_another_form(week: Path, tmp_path: Path) -> None:
         file.write_text(content)
         answer = evenkeel("replay", str(week), "-s", "static", "--compare", str(file))
         assert (answer.status, "no figures in it" in answer.errors) == (1, True), content
+
+
+def test_use_from_prometheus(week: Path, tmp_path: Path) -> None:
+    """beyond:B-36: beside files or alone, and once more from what was kept of it."""
+    with prometheus_server() as server:
+        labels = {"namespace": "shop", "pod": "web-1", "container": "app"}
+        server.use(labels, hours(HOURS, lambda n: 1.0 + n % 5), hours(HOURS, 2.0**30))
+        end = T0 + timedelta(hours=HOURS - 1)
+        asked = ("--prometheus", server.url, "--to", end.isoformat(), "--from", f"{HOURS - 1}h", "--step", "1h")
+        words = ("-s", "static", "-o", "json", "--jobs", "1", "--record", str(tmp_path / "kept"))
+        alone = evenkeel("replay", *asked, *words)
+        beside = evenkeel("replay", str(week / "week.csv"), *asked, *words)
+    kept = evenkeel("replay", str(tmp_path / "kept"), "-s", "static", "-o", "json", "--jobs", "1")
+    assert [each.status for each in (alone, beside, kept)] == [0, 0, 0], alone.errors
+    told = [cast("dict[str, object]", each.document) for each in (alone, beside, kept)]
+    assert [(each["series"], each["rows"]) for each in told] == [(1, HOURS), (3, 3 * HOURS), (1, HOURS)]
+    assert told[0]["figures"] == told[2]["figures"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words", "message"),
+    [
+        ("beyond:B-36 nothing", [], "name files or folders of recorded use, or a Prometheus server with --prometheus"),
+        (
+            "beyond:B-36 dask",
+            ["x.csv", "--dask", "tcp://x", "--jobs", "2"],
+            "--dask and --jobs exclude each other; leave",
+        ),
+        ("beyond:B-36 step", ["--prometheus", "http://x", "--step", "soon"], "--step soon: is no duration; write for"),
+        ("beyond:B-36 no step", ["--prometheus", "http://x", "--step", "0s"], "--step 0s: is no duration"),
+        (
+            "beyond:B-36 end",
+            ["--prometheus", "http://x", "--to", "soon"],
+            "--to soon: is no time; write a date such as",
+        ),
+        ("beyond:B-36 begin", ["--prometheus", "http://x", "--from", "soon"], "--from soon: is no time; write a date"),
+        (
+            "beyond:B-36 order",
+            ["--prometheus", "http://x", "--to", "2026-01-01", "--from", "2026-01-01T01:00:00+01:00"],
+            "--from 2026-01-01T01:00:00+01:00: is not before --to, 2026-01-01T00:00:00+00:00",
+        ),
+    ],
+)
+def test_sources_that_make_no_sense(row: str, words: list[str], message: str) -> None:
+    answer = evenkeel("replay", "-s", "static", *words)
+    assert (answer.status, message in answer.errors) == (2, True), row
+
+
+@pytest.fixture
+def containers(tmp_path: Path) -> Path:
+    """Return a file of four days of a container, named by workload."""
+    rows = [f"shop/web/app,{3600 * hour},0.5,{2**28}" for hour in range(HOURS)]
+    (tmp_path / "use.csv").write_text("trace_id,timestamp,cpu_cores,memory_bytes\n" + "\n".join(rows) + "\n")
+    return tmp_path / "use.csv"
+
+
+def test_stored_histograms_as_the_start(containers: Path, server: ApiServer, cluster: str, tmp_path: Path) -> None:
+    """beyond:B-36: from a file or from the cluster, of the API group that is asked for."""
+    words = ("replay", str(containers), "-s", "vpa-default", "-s", "static", "-o", "json", "--jobs", "1")
+    for definition in definitions(ApiGroup.UPSTREAM).values():
+        server.store.create(dict(definition))
+    version = "autoscaling.k8s.io/v1"
+    server.store.create({**checkpoint_json(STORED, version)})
+    file = tmp_path / "stored.yaml"
+    file.write_text(yaml.safe_dump(checkpoint_json(STORED, version)))
+    group = ("--api-group", "autoscaling.k8s.io")
+    answers = [
+        evenkeel(*words),
+        evenkeel(*words, "--checkpoints", str(file)),
+        evenkeel(*words, "--checkpoints", "cluster", cluster, *group),
+        evenkeel(*words, "--checkpoints", "cluster", cluster),
+    ]
+    assert [each.status for each in answers] == [0, 0, 0, 0], answers[2].errors
+    plain, from_file, from_cluster, other_group = (
+        cast("dict[str, dict[str, object]]", cast("dict[str, object]", each.document)["figures"]) for each in answers
+    )
+    assert from_file == from_cluster != plain == other_group
+    assert from_file["static"] == plain["static"]

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenkeel.replay.contest import Contender, contend, lots
+from evenkeel.replay.contest import Contender, contend
 from evenkeel.replay.figures import figures_by_source
+from evenkeel.replay.lots import lots
 from evenkeel.replay.report import deviations
 from evenkeel.replay.shell.trace_files import read_traces
 from evenkeel.replay.trace import Trace

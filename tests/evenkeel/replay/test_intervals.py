@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,26 @@ def test_the_width_is_that_of_a_mean() -> None:
     error = ours.std() / np.sqrt(400)
     assert found.low == pytest.approx(found.value - 1.96 * error, abs=0.15 * error)
     assert found.high == pytest.approx(found.value + 1.96 * error, abs=0.15 * error)
+
+
+def test_it_is_the_percentile_bootstrap() -> None:
+    """quality:Q-10: scipy's, which draws each of several samples by itself, comes to the same but for chance."""
+    random = np.random.default_rng(5)
+    groups = [random.gamma(2.0, 1.0, 40), random.gamma(9.0, 2.0, 25), random.normal(-3.0, 5.0, 60)]
+    sources = [name for name, group in zip("abc", groups, strict=True) for _ in group]
+    ours = apart(np.concatenate(groups), np.zeros(125), sources)["cpu_slack"]
+    for found, reduce in ((ours.mean, np.mean), (ours.median, np.median)):
+        theirs = scipy.stats.bootstrap(
+            groups,
+            lambda *drawn, axis, reduce=reduce: reduce(np.concatenate(drawn, axis=axis), axis=axis),
+            n_resamples=20_000,
+            batch=2_000,
+            vectorized=True,
+            method="percentile",
+            rng=np.random.default_rng(6),
+        ).confidence_interval
+        width = theirs.high - theirs.low
+        assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.08 * width)
 
 
 def test_what_one_of_them_has_no_score_of_is_left_out() -> None:

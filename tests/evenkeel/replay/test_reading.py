@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.replay.reading import IndexEntry, NoTracesError, Reading, read
+from evenkeel.replay.columns import IndexEntry, Reading
+from evenkeel.replay.reading import NoTracesError, read
 from tests.evenkeel.replay.series import NAN
 
 HEADER = "trace_id,timestamp,cpu_cores,memory_bytes"
@@ -114,10 +115,11 @@ def test_dates_without_a_time_zone_are_of_utc() -> None:
 @pytest.mark.parametrize(
     ("row", "header", "missing"),
     [
-        ("beyond:B-36", "timestamp,cpu_cores", "no trace_id"),
+        ("beyond:B-36", "timestamp,cpu_cores", r"no trace_id \(or namespace, workload, container\)"),
+        ("beyond:B-36", "namespace,container,timestamp,cpu_cores", "no trace_id"),
         ("beyond:B-36", "trace_id,cpu_cores", "no timestamp"),
         ("beyond:B-36", "trace_id,timestamp", "no cpu_cores or memory_bytes"),
-        ("beyond:B-36", "", "no trace_id, no timestamp, no cpu_cores or memory_bytes"),
+        ("beyond:B-36", "", r"no trace_id \(.*\), no timestamp, no cpu_cores or memory_bytes"),
     ],
 )
 def test_a_header_of_something_else(row: str, header: str, missing: str) -> None:

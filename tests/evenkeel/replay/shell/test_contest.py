@@ -1,4 +1,4 @@
-"""Strategies that are installed, played (beyond:B-10, beyond:B-36)."""
+"""Strategies that are installed, played on lots (beyond:B-10, beyond:B-36)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from autoscaling.errors import ConfigurationError
+from evenkeel.replay.beginnings import Beginnings
 from evenkeel.replay.contest import IN_HINDSIGHT
-from evenkeel.replay.shell.contest import installed_names, play_all
+from evenkeel.replay.lots import HeldLot
+from evenkeel.replay.shell.contest import Part, Task, check_names, identity, installed_names, play
 from recommender.strategies.known import OWN_STRATEGIES
 from tests.evenkeel.replay.series import trace
+from tests.evenkeel.replay.test_beginnings import STORED
 from tests.recommender.strategies.plugins import install
 
-SERIES = [trace([1.0, 2.0, 3.0, 4.0] * 3)]
+LOT = HeldLot((trace([1.0, 2.0, 3.0, 4.0] * 3),))
 
 ANOTHER = """
 from recommender.strategies.vpa import BankStrategy
@@ -26,6 +29,10 @@ FAILING = Failing()
 """
 
 
+def played(name: str) -> Part:
+    return play(Task(name, 0, LOT))
+
+
 def test_our_own_and_what_no_one_has() -> None:
     """beyond:B-36."""
     names = installed_names()
@@ -34,23 +41,13 @@ def test_our_own_and_what_no_one_has() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_each_is_yielded_with_its_time() -> None:
+def test_a_part_tells_of_its_series_and_time() -> None:
     """quality:Q-19."""
-    played = {each.name: each for each in play_all(["static", "vpa-min0"], SERIES, 1)}
-    assert list(played) == ["static", "vpa-min0"]
-    assert all(each.seconds > 0.0 for each in played.values())
-    assert played["static"].scores.resizes.tolist() == [0]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_lots_are_put_together_in_their_order(jobs: int) -> None:
-    """quality:Q-10: in whatever order they are done, each series keeps its place."""
-    series = [trace([1.0 + number, 2.0 + number] * 6) for number in range(5)]
-    (whole,) = play_all(["static"], series, 1)
-    parts = {each.name: each.scores for each in play_all(["oracle", "static"], series, jobs, 24)}
-    assert parts["static"].slack[0].tolist() == whole.scores.slack[0].tolist()
-    assert parts["oracle"].slack[0].tolist() != whole.scores.slack[0].tolist()
-    assert len(parts["oracle"].days) == 5
+    part = played("static")
+    assert (part.names, part.sources, part.rows, part.problems) == (("web",), ("s",), 12, ())
+    assert part.seconds > 0.0
+    assert part.scores is not None
+    assert part.scores.resizes.tolist() == [0]
 
 
 def test_strategies_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,15 +60,27 @@ def test_strategies_of_other_distributions(tmp_path: Path, monkeypatch: pytest.M
     install(tmp_path, "others", {"replayed_ones": ANOTHER}, points)
     monkeypatch.syspath_prepend(tmp_path)
     assert {"another", "failing", "odd"} < set(installed_names())
-    ours, theirs = play_all(["vpa-default", "another"], SERIES, 1)
-    assert ours.scores.slack[0].tolist() == theirs.scores.slack[0].tolist()
+    ours, theirs = (played(name).scores for name in ("vpa-default", "another"))
+    assert ours is not None
+    assert theirs is not None
+    assert ours.slack[0].tolist() == theirs.slack[0].tolist()
     with pytest.raises(ConfigurationError, match="strategy failing: RuntimeError: no room; leave it out"):
-        list(play_all(["failing"], SERIES, 1))
+        played("failing")
     with pytest.raises(ConfigurationError, match="strategy odd: TypeError: its entry point stands for the class"):
-        list(play_all(["odd"], SERIES, 1))
+        played("odd")
+    assert "others 1" in identity(Task("another", 0, LOT))
 
 
 def test_a_name_of_nothing() -> None:
     """beyond:B-36."""
     with pytest.raises(ConfigurationError, match="--strategy a, b: not installed; choose from vpa-default"):
-        list(play_all(["b", "static", "a"], SERIES, 1))
+        check_names(["b", "static", "a"])
+
+
+def test_what_tells_tasks_apart() -> None:
+    """beyond:B-36: another series, strategy or start is another task; the number of its lot is not."""
+    other = HeldLot((trace([1.0, 2.0, 3.0, 5.0] * 3),))
+    begun = Beginnings({("shop", "web", "app"): STORED})
+    tasks = [Task("static", 0, LOT), Task("oracle", 0, LOT), Task("static", 0, other), Task("static", 0, LOT, begun)]
+    assert len({identity(task) for task in tasks}) == 4
+    assert identity(Task("static", 7, HeldLot(LOT.traces))) == identity(tasks[0])
