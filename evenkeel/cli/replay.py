@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -53,9 +54,10 @@ from evenkeel.cli.replay_sources import (
 )
 from evenkeel.cli.replay_stage import DaskOption, JobsOption, ResumeOption, stage
 from evenkeel.inspection.documents import Block
-from evenkeel.replay.autoscalers import WorkloadKind
+from evenkeel.replay.autoscalers import Setting, WorkloadKind
 from evenkeel.replay.figures import Figures, figures_by_source
 from evenkeel.replay.intervals import SEED, Difference, differences
+from evenkeel.replay.lots import Recordings
 from evenkeel.replay.money import RELATIVE_PRICES, PriceList, money_table
 from evenkeel.replay.outcome import Outcome
 from evenkeel.replay.report import (
@@ -69,7 +71,7 @@ from evenkeel.replay.report import (
 )
 from evenkeel.replay.selection import Selection
 from evenkeel.replay.shell.contest import NO_VARIANTS, check_names, installed_names
-from evenkeel.replay.shell.playing import Played, Results, play_all
+from evenkeel.replay.shell.playing import Played, Results, Stage, play_all
 from evenkeel.replay.shell.price_list import read_prices
 from evenkeel.replay.variants import Variant
 
@@ -155,30 +157,91 @@ def run(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Play strategies on traces, and print their figures."""
-    expected = None if reference is None else _figures_of(reference)
-    prices = RELATIVE_PRICES if price_file is None else read_prices(price_file)
-    variants = NO_VARIANTS if settings is None else _variants(settings)
-    emission = Emission(emit_name, emit_to, emit_kind)
-    setting = chosen_setting(emission, variants)
-    names = list(dict.fromkeys([*(strategies or installed_names()), *variants, *([against] if against else [])]))
-    check_names(names, variants)
+    files, emission = _Files(reference, price_file, settings), Emission(emit_name, emit_to, emit_kind)
+    order = _Order.of(files, emission, strategies, against)
     selection = Selection(*(tuple(patterns or ()) for patterns in (only, namespaces, workloads, containers)))
     beginnings = CheckpointOptions(checkpoints, kubeconfig, context, api_group).beginnings()
     asked = PrometheusOptions(prometheus, begin, end, step, cluster, prometheus_flags, record)
     with stage(jobs, dask, resume, beginnings) as how, recorded(paths or [], selection, asked, resume) as found:
-        warn(found.problems)
-        results = play_all(names, found.lots, how, variants)
-        warn(results.problems)
-        outcome = _outcome(results, prices, against)
-        rerun = Rerun(results, beginnings)
-        write_files(Written(html, pictures, table), outcome, rerun, variants, command_line(invocation))
-    if not emission.takes_output:
-        _print(outcome, results, output)
-    is_told = output is Output.TABLE and not emission.takes_output
-    is_near = _is_near(expected, outcome.figures, is_told=is_told)
-    is_complete = setting is None or emit_objects(setting, emission, outcome.names)
-    if not (is_near and is_complete):
+        results = _played(order, found, how)
+        outcome = _outcome(results, order.prices, against)
+        written, rerun = Written(html, pictures, table), Rerun(results, beginnings)
+        write_files(written, outcome, rerun, order.variants, command_line(invocation))
+    if not _told(order, outcome, results, output):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Files that say more about what is asked for; None where there is none.
+
+    Args:
+        reference: Figures of another run.
+        prices: A price list.
+        settings: Variants.
+    """
+
+    reference: Path | None
+    prices: Path | None
+    settings: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is asked for.
+
+    Args:
+        names: Strategies and variants, each once.
+        variants: Variants by name.
+        expected: Figures that others are held against; None for none.
+        prices: What resources cost.
+        emission: Which objects are written.
+        setting: What those are written for; None for nothing.
+    """
+
+    names: Sequence[str]
+    variants: Mapping[str, Variant]
+    expected: ByStrategy | None
+    prices: PriceList
+    emission: Emission
+    setting: Setting | None
+
+    @classmethod
+    def of(cls, files: _Files, emission: Emission, strategies: Sequence[str] | None, against: str) -> _Order:
+        """Read what is asked for.
+
+        Args:
+            strategies: None for all that are installed.
+            against: The strategy that others are held against; empty for none.
+
+        Raises:
+            ConfigurationError: A file cannot be read, or there is no strategy of a name.
+        """
+        expected = None if files.reference is None else _figures_of(files.reference)
+        prices = RELATIVE_PRICES if files.prices is None else read_prices(files.prices)
+        variants = NO_VARIANTS if files.settings is None else _variants(files.settings)
+        setting = chosen_setting(emission, variants)
+        names = list(dict.fromkeys([*(strategies or installed_names()), *variants, *([against] if against else [])]))
+        check_names(names, variants)
+        return cls(names, variants, expected, prices, emission, setting)
+
+
+def _played(order: _Order, found: Recordings, how: Stage) -> Results:
+    """Play what is asked for, and say what is wrong with recordings."""
+    warn(found.problems)
+    results = play_all(order.names, found.lots, how, order.variants)
+    warn(results.problems)
+    return results
+
+
+def _told(order: _Order, outcome: Outcome, results: Results, output: Output) -> bool:
+    """Print figures and objects; say whether all are as asked for."""
+    if not order.emission.takes_output:
+        _print(outcome, results, output)
+    is_told = output is Output.TABLE and not order.emission.takes_output
+    is_near = _is_near(order.expected, outcome.figures, is_told=is_told)
+    is_complete = order.setting is None or emit_objects(order.setting, order.emission, outcome.names)
+    return is_near and is_complete
 
 
 def _variants(file: Path) -> Mapping[str, Variant]:

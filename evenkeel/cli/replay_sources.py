@@ -125,8 +125,21 @@ def recorded(
         return
     with TemporaryDirectory(prefix="evenkeel-replay-") as spare:
         folder = asked.folder or (resumed or Path(spare)) / _SOURCE
-        warn(_record(asked, selection, folder))
+        with _logs_on_stderr():
+            problems = _record(asked, selection, folder)
+        warn(problems)
         yield recordings([*paths, folder], selection)
+
+
+@contextmanager
+def _logs_on_stderr() -> Iterator[None]:
+    """Keep what the recommender's parts log apart from what the command prints, for the time of a ``with`` block."""
+    before = structlog.get_config()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
 
 
 def _record(asked: PrometheusOptions, selection: Selection, folder: Path) -> tuple[str, ...]:
@@ -134,7 +147,6 @@ def _record(asked: PrometheusOptions, selection: Selection, folder: Path) -> tup
     # What only Prometheus needs takes a while to load.
     from evenkeel.replay.shell.prometheus import Wanted, record  # noqa: PLC0415
 
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     step = _duration("--step", asked.step)
     end = _moment("--to", asked.end) if asked.end else _whole(datetime.now(UTC), step)
     begin = end - span if (span := _given_duration(asked.begin)) is not None else _moment("--from", asked.begin)

@@ -9,6 +9,7 @@ from typing import cast
 
 import pandas as pd
 import pytest
+import structlog
 import yaml
 
 from autoscaling.runtime.api_group import ApiGroup
@@ -150,6 +151,7 @@ def test_a_reference_of_another_form(week: Path, tmp_path: Path) -> None:
 
 def test_use_from_prometheus(week: Path, tmp_path: Path) -> None:
     """beyond:B-36: beside files or alone, and once more from what was kept of it."""
+    before = structlog.get_config()
     with prometheus_server() as server:
         labels = {"namespace": "shop", "pod": "web-1", "container": "app"}
         server.use(labels, hours(HOURS, lambda n: 1.0 + n % 5), hours(HOURS, 2.0**30))
@@ -163,6 +165,7 @@ def test_use_from_prometheus(week: Path, tmp_path: Path) -> None:
     told = [cast("dict[str, object]", each.document) for each in (alone, beside, kept)]
     assert [(each["series"], each["rows"]) for each in told] == [(1, HOURS), (3, 3 * HOURS), (1, HOURS)]
     assert told[0]["figures"] == told[2]["figures"]
+    assert structlog.get_config() == before, "what else this process logs goes where it went"
 
 
 @pytest.mark.parametrize(
