@@ -15,6 +15,7 @@ from e2e.api_socket import ApiSocket, api_socket
 from e2e.cluster.cluster import Cluster, start_with_retry
 from e2e.cluster.documents import JsonObject, JsonValue, at, is_condition_true, objects_at, text_at
 from e2e.cluster.kube import Kube
+from e2e.cluster.layout import run_root
 from e2e.cluster.nodes import NodeSpec
 from e2e.cluster.waiting import wait_for
 from e2e.cluster.watching import watching
@@ -263,7 +264,7 @@ def real_node() -> Iterator[RealNode]:
     Raises:
         ClusterError: This process is not root's, or the cluster does not start.
     """
-    cluster = Cluster(Path(os.environ.get("EVENKEEL_E2E_ROOT") or _DEFAULT_ROOT))
+    cluster = Cluster(run_root(_DEFAULT_ROOT))
     start_with_retry(cluster, (NodeSpec(1, flags=_OFTEN),))
     with ExitStack() as stack:
         stack.callback(cluster.down)

@@ -34,6 +34,7 @@ KEEP_ALIVE_SECONDS = 120
 LIMITS = Limits(head_bytes=1024 * 1024, body_bytes=LARGEST_BODY_BYTES, idle_seconds=KEEP_ALIVE_SECONDS)
 
 _JSON = b"application/json"
+_TEXT = b"text/plain; charset=utf-8"
 _TIMEOUT = re.compile(rb"(?:^|&)timeout=([0-9]{1,3})s(?:&|$)")
 _SHARE_OF_TIMEOUT = 0.5
 _BACKLOG = 2048
@@ -42,11 +43,11 @@ _REMEMBERED = 2048
 
 _NOTHING = Reply(HTTPStatus.OK)
 _REVIEW = Reply(HTTPStatus.OK, _JSON)
-_TOO_LARGE = Reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"text/plain; charset=utf-8")
+_TOO_LARGE = Reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TEXT)
 _TOO_LARGE_TEXT = b"a review may have at most %d bytes\n" % LARGEST_BODY_BYTES
-_WRONG_TYPE = Reply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, b"text/plain; charset=utf-8")
+_WRONG_TYPE = Reply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _TEXT)
 _WRONG_TYPE_TEXT = b"the content type must be application/json\n"
-_NO_REVIEW = Reply(HTTPStatus.BAD_REQUEST, b"text/plain; charset=utf-8")
+_NO_REVIEW = Reply(HTTPStatus.BAD_REQUEST, _TEXT)
 _NO_REVIEWS = {Reason.UNREADABLE_REVIEW, Reason.NO_REQUEST}
 
 _UNREAD = {Arrival.LATE: Reason.DEADLINE_EXCEEDED, Arrival.BROKEN: Reason.BODY_NOT_READ}

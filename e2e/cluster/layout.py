@@ -35,13 +35,13 @@ _LONGEST_ROOT = 60
 """Unix socket paths end after 107 characters; containerd's are below the root."""
 
 
-def run_root() -> Path:
-    """Return the root folder of the cluster that this process's tests run on, one for each process that runs some.
+def run_root(default: Path = DEFAULT_ROOT) -> Path:
+    """Return the root folder of the cluster that this process runs on, one for each process that runs tests.
 
     Returns:
         What ``EVENKEEL_E2E_ROOT`` names, or the default; with the process's name behind it where tests are shared out.
     """
-    root = Path(os.environ.get("EVENKEEL_E2E_ROOT") or DEFAULT_ROOT)
+    root = Path(os.environ.get("EVENKEEL_E2E_ROOT") or default)
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     return root.with_name(f"{root.name}-{worker}") if worker else root
 
